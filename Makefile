@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := run
-.PHONY: run demo test bench fuzz fmt web llama apt fetchers chromium
+.PHONY: run demo test bench fuzz fmt web agents llama apt fetchers chromium
 # The real agents that tests drive, at the versions of the lockfile, laid down once per lockfile for all checkouts.
 AGENTS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore/agents-$(shell cksum < tests/agents/package-lock.json | tr ' ' -)
 
@@ -16,16 +16,8 @@ demo: apt web ## build everything and show it
 	cargo build --release -p longshore
 	"$${CARGO_TARGET_DIR:-target}/release/longshore" demo $(DEMO)
 
-test: apt fetchers chromium web llama $(AGENTS)/installed ## every check and test
-	rm -rf tests/agents/node_modules && ln -s $(AGENTS)/node_modules tests/agents/node_modules
-	cargo fmt --check
-	npm run --prefix web check
-	npm run --prefix web test
-	cargo clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
-	tests/run.sh
-	LONGSHORE_BIN="$$(realpath "$${CARGO_TARGET_DIR:-target}")/debug/longshore" npm run --prefix web browser
-	$(MAKE) fuzz
+test: apt fetchers chromium web ## every check and test
+	node tests/run.mjs
 
 bench: apt ## figures, beside a reference relay measured in the same run
 	cargo build --release -p longshore -p longshore-bench
@@ -47,6 +39,9 @@ web/node_modules/.package-lock.json: web/package-lock.json
 fmt: $(if $(WEB),web/node_modules/.package-lock.json) ## the form of all sources
 	cargo fmt
 	$(if $(WEB),npm run --prefix web format)
+
+agents: $(AGENTS)/installed ## the real agents of the tests
+	rm -rf tests/agents/node_modules && ln -s $(AGENTS)/node_modules tests/agents/node_modules
 
 # The name of the folder tells the lockfile: what is there is never laid down anew, under tests that run elsewhere.
 $(AGENTS)/installed:

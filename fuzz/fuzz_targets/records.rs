@@ -1,10 +1,10 @@
 //! The readers of past conversations against lines that a fuzzer made.
 #![no_main]
 
-use longshore_drivers::import::claude::Transcripts;
-use longshore_drivers::import::codex::Rollouts;
-use longshore_drivers::import::opencode::Database;
+use longshore_drivers::claude::import::Transcripts;
+use longshore_drivers::codex::import::Rollouts;
 use longshore_drivers::import::{Records, ServedRecords};
+use longshore_drivers::opencode::import::Database;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     longshore_fuzz::read(|native| Rollouts.reader(native), data);

@@ -3,8 +3,8 @@
 #[path = "../../crates/longshore-drivers/tests/hearing/hub.rs"]
 mod hub;
 
-use longshore_drivers::capture::{Capture, Direction, Entry, Step, replay};
-use longshore_drivers::import::{RecordReader, Reading};
+use longshore_drivers::capture::{Capture, CaptureEntry, Direction, ReplayStep, replay};
+use longshore_drivers::import::{Reading, RecordReader};
 use longshore_drivers::spec::Agent;
 use longshore_drivers::table;
 use longshore_model::event::Raw;
@@ -13,11 +13,14 @@ use longshore_model::event::Raw;
 fn capture(driver: &str, data: &[u8]) -> Capture {
     let text = String::from_utf8_lossy(data);
     let entry = |line: &str| {
-        serde_json::from_str::<Entry>(line).unwrap_or_else(|_| Entry::said(0.0, Direction::FromAgent, line))
+        serde_json::from_str::<CaptureEntry>(line)
+            .unwrap_or_else(|_| CaptureEntry::said(0.0, Direction::FromAgent, line))
     };
     // The first line of a real recording names it.
     let lines = text.lines().filter(|line| !line.starts_with("{\"capture\""));
-    Capture { driver: driver.to_owned(), entries: lines.map(entry).collect(), ..Capture::default() }
+    // What a driver of ours was told is no word of an agent.
+    let wire = lines.map(entry).filter(|entry| entry.dir != Direction::Told);
+    Capture { driver: driver.to_owned(), entries: wire.collect(), ..Capture::default() }
 }
 
 /// Has a driver hear it.
@@ -25,12 +28,14 @@ pub fn hear(driver: &str, agent: &str, data: &[u8]) {
     let capture = capture(driver, data);
     let steps = replay(&capture).unwrap_or_default();
     // A server outlives its sessions; what it says when there are none is told to nobody.
-    let outlived = driver == "opencode" && steps.iter().any(|step| matches!(step, Step::Finished(_)));
+    let outlived = driver == "opencode" && steps.iter().any(|step| matches!(step, ReplayStep::Finished(_)));
     if !outlived {
         hub::nothing_dropped(&capture, &steps);
     }
     let found = |known: &&Agent| known.name() == agent;
-    let Some(known) = table::built_in().iter().find(found).cloned() else { panic!("there is no agent {agent}") };
+    let Some(known) = table::built_in().iter().find(found).cloned() else {
+        panic!("there is no agent {agent}")
+    };
     hub::Hub::hear(agent.into(), known.capabilities(), &steps).check();
 }
 

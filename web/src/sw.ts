@@ -69,7 +69,7 @@ function read(data: PushMessageData | null): PushMessage {
   try {
     return data?.json() as PushMessage;
   } catch {
-    return { kind: "note", title: "Longshore", body: data?.text() ?? "" };
+    return { kind: "test", title: "Longshore", body: data?.text() ?? "", url: "/" };
   }
 }
 

@@ -1,16 +1,16 @@
 //! The built-in agent: a ReAct loop on any model API, with tools of its own and delegation to all other agents.
 //!
-//! It is a process like every other agent: this program, started as `longshore react`. What kills the process harms its own
-//! session only. The agent remembers what it wrote to the hub, and the hub gives it back from the log. Its driver is
+//! It is a process like every other agent: this program, started as `longshore react`. If the process dies, only its own
+//! session is harmed. The agent's memory is the lines that it wrote to the hub; the hub returns them from the log. Its driver is
 //! `longshore_drivers::react`; the lines between both are in `longshore_drivers::react::wire`.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`run`] | the process: pipes, HTTP, tasks, the clock |
 //! | [`machine`] | the loop, pure |
-//! | [`memory`] | what an agent that starts anew remembers |
-//! | [`tools`] | what it can do |
-//! | `sandbox` | the walls that commands run in |
+//! | [`memory`] | the memory of an agent that starts again |
+//! | [`tools`] | the tools |
+//! | `sandbox` | the sandbox that commands run in |
 //! | [`git`] | git that runs no program of the repository |
 
 pub mod git;

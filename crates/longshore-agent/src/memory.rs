@@ -1,4 +1,4 @@
-//! What an agent that starts anew remembers: a fold of the lines that it wrote, which the log kept.
+//! The memory of an agent that starts again: a fold of its own lines from the log.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use longshore_models::history::{History, HistoryItem, HistoryPart};
 
 use crate::AgentLine;
 
-/// All that the lines of a session say to an agent that starts anew.
+/// The memory of an agent that starts again, from the lines of its session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
     /// The conversation.
@@ -22,12 +22,12 @@ pub struct Memory {
     pub plan: Vec<PlanStep>,
     /// What the session has used.
     pub usage: Usage,
-    /// What it has cost.
+    /// The cost so far.
     pub cost_usd: f64,
 }
 
 impl Memory {
-    /// Folds the lines of a session. A line that says nothing to remember, or nothing at all, is passed over.
+    /// Folds the lines of a session. Lines without memory are skipped.
     pub fn of_lines(lines: &[Raw]) -> Self {
         let said: Vec<AgentLine> = lines.iter().filter_map(|line| AgentLine::of_line(line).ok()).collect();
         let heard = |said: &AgentLine| match &said.history {

@@ -1,4 +1,5 @@
-//! Whether somebody is logged in to an agent, as far as its files and the environment tell. No agent is started for it.
+//! Whether somebody is logged in to an agent, according to its files and the environment. No agent starts for
+//! this.
 
 use crate::discover::Surroundings;
 
@@ -7,16 +8,17 @@ use crate::discover::Surroundings;
 pub struct Account {
     /// Variables that are as good as a login: keys.
     pub variables: &'static [&'static str],
-    /// The variable that says where the agent keeps everything, and where it does otherwise, below the person's folder.
+    /// The variable that names the agent's home, and the default below the person's home folder.
     pub home: (&'static str, &'static str),
-    /// Files there, any of which is a login.
+    /// Files in the home; any of them means a login.
     pub files: &'static [&'static str],
-    /// A file there, and words in it, with which it is asked for no login: a model of the person's own.
+    /// A file in the home and a text in it with which the agent needs no login, because the person uses a
+    /// model of their own.
     pub without: Option<(&'static str, &'static str)>,
 }
 
 impl Account {
-    /// Whether somebody is logged in; none when that cannot be told from outside.
+    /// Whether somebody is logged in; none if only the running agent could tell.
     pub fn logged_in(&self, around: &Surroundings) -> Option<bool> {
         if self.variables.iter().any(|name| around.var(name).is_some()) {
             return Some(true);

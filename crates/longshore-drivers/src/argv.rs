@@ -1,7 +1,7 @@
-//! Command lines that agents tell word by word, as a person would type them.
+//! Command lines that agents send word by word, as a person would type them.
 //!
-//! What people allow has to be what runs. So a shell is taken off the line that it is given only where it is what its
-//! name says: a repository can bring a program that is called `bash`.
+//! People must see exactly what will run. So a shell is removed from a command only if it is the system's
+//! shell: a repository can contain a program called `bash`.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ pub fn line_in(words: &[Value]) -> Option<String> {
     words.filter(|words| !words.is_empty()).map(|words| line_of(&words))
 }
 
-/// The line that a shell is given in this one: `/bin/bash -lc 'ls -la'` says `ls -la`.
+/// The line inside a shell command: `/bin/bash -lc 'ls -la'` contains `ls -la`.
 pub fn unwrapped(line: &str) -> String {
     let words = split(line).unwrap_or_default();
     inner(&words).unwrap_or(line).to_owned()

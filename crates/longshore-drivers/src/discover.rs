@@ -1,7 +1,7 @@
 //! Agent discovery: where an agent is installed, and in which version.
 //!
-//! Looking for files happens on a blocking thread; asking a program for its version starts a short process. Its answer is
-//! remembered for as long as the file stays the same.
+//! A blocking thread looks for files. A short process asks a program for its version; the answer is
+//! remembered until the file changes.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -24,13 +24,13 @@ use crate::transport::{ChildEvent, Limits, Spawn, Stdio, WireLine};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentSettings {
-    /// Where the program is, when it is not where programs are.
+    /// The path of the program, if it is not where programs usually are.
     pub path: Option<PathBuf>,
     /// Arguments after our own.
     pub args: Vec<String>,
     /// What its environment has beyond ours.
     pub env: BTreeMap<String, String>,
-    /// How it is spoken with, where there is a choice.
+    /// The transport, if the agent has a choice.
     pub transport: Transport,
     /// What speaks with it, for an agent that is not built in: `acp`, `claude`.
     pub driver: Option<String>,
@@ -38,9 +38,9 @@ pub struct AgentSettings {
     pub command: Vec<String>,
     /// Its name for people, for an agent that is not built in.
     pub title: Option<String>,
-    /// What its environment has when it is tried on a scripted model, which listens where `${MODEL_URL}` stands.
+    /// The environment for a trial on a scripted model; `${MODEL_URL}` stands for the model's address.
     pub verify_env: BTreeMap<String, String>,
-    /// What only some agents have; those that know nothing of it refuse it.
+    /// Settings of some agents only; other agents refuse them.
     #[serde(flatten)]
     pub more: BTreeMap<String, serde_json::Value>,
 }
@@ -63,17 +63,17 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Those of this process.
+    /// The environment of this process.
     pub fn of_this_process() -> Self {
         Self { vars: std::env::vars_os().collect() }
     }
 
-    /// Those that are given, and no others.
+    /// Only these variables.
     pub fn of<K: Into<OsString>, V: Into<OsString>>(vars: impl IntoIterator<Item = (K, V)>) -> Self {
         Self { vars: vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect() }
     }
 
-    /// All of them.
+    /// All variables.
     pub fn vars(&self) -> impl Iterator<Item = (&OsString, &OsString)> {
         self.vars.iter()
     }
@@ -96,7 +96,7 @@ impl Surroundings {
         self.var("HOME").map(PathBuf::from)
     }
 
-    /// The first folder that has such a program: the person's own, the machine's, then `PATH`.
+    /// The first folder with this program: the person's own, the machine's, then `PATH`.
     pub fn look_up(&self, program: &str) -> Option<PathBuf> {
         let own = self.home().map(|home| home.join(".local/bin"));
         let path = self.var("PATH").map(|path| std::env::split_paths(path).collect::<Vec<_>>());
@@ -118,7 +118,8 @@ pub struct Finding {
     pub remark: Option<String>,
 }
 
-/// Looks for a program: where the variable says, where the settings say, `~/.local/bin`, `/usr/local/bin`, `PATH`.
+/// Finds a program: at the path of its variable, at the path of the settings, in `~/.local/bin`,
+/// `/usr/local/bin`, or in `PATH`.
 pub fn find_program(
     program: &str,
     variable: Option<&str>,
@@ -151,7 +152,7 @@ pub(crate) async fn find(agent: &Agent, settings: &AgentSettings, around: &Surro
     })
 }
 
-/// Remembers the versions of programs: what npm says of them, or else they themselves.
+/// Remembers the versions of programs, from npm or from the programs themselves.
 ///
 /// Bounded: one entry per agent of the table.
 #[derive(Debug, Default)]
@@ -274,14 +275,14 @@ fn resume(agent: &dyn AgentSpec, settings: &AgentSettings) -> Option<String> {
     Some(homes.collect::<String>() + &command)
 }
 
-/// Tells more of agents than they say themselves: who has tried a version knows more than that it is new.
+/// Adds knowledge about agents that the agents do not report, such as the results of `longshore verify`.
 #[derive(Clone, Default)]
 pub struct KnownOf(Option<Arc<Knows>>);
 
 type Knows = dyn Fn(&mut [AgentInfo]) + Send + Sync;
 
 impl KnownOf {
-    /// Asks this whenever agents are told. It may read files.
+    /// Calls this function whenever agents are listed. It may read files.
     pub fn by(knows: impl Fn(&mut [AgentInfo]) + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(knows)))
     }
@@ -303,7 +304,7 @@ impl fmt::Debug for KnownOf {
     }
 }
 
-/// How a remark says that a version is newer than any that was tested.
+/// The part of a remark which says that a version is newer than every tested one.
 pub const NEWER_THAN: &str = " is newer than ";
 
 /// What there is to know of a version before one relies on it.

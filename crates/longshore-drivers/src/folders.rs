@@ -1,25 +1,24 @@
-//! The folders of this machine, for whoever looks for a work tree, and the machine's name.
+//! The folders of this machine, for a person who looks for a work tree, and the machine's name.
 
 use std::path::{Path, PathBuf};
 
-use longshore_model::anchor::{Answer, Folders};
+use longshore_model::anchor::Folders;
 
 /// How many folders of one are told; the others are found by their path.
 const MOST: usize = 1_000;
 
-/// Whether an agent can work in a folder.
-pub(crate) async fn work_tree(path: &str) -> Answer {
-    let fault = match tokio::fs::metadata(path).await {
+/// Why no agent can work in a folder; none when one can.
+pub(crate) async fn work_tree(path: &str) -> Option<String> {
+    match tokio::fs::metadata(path).await {
         Ok(found) if found.is_dir() => None,
         Ok(_) => Some("it is not a folder".to_owned()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some("it does not exist".to_owned()),
         Err(error) => Some(error.to_string()),
-    };
-    Answer::WorkTree { fault }
+    }
 }
 
 /// Looks into a folder; without a path, into the home folder.
-pub(crate) async fn look_into(path: Option<String>) -> Result<Answer, String> {
+pub(crate) async fn look_into(path: Option<String>) -> Result<Folders, String> {
     let path = match path {
         Some(path) => PathBuf::from(path),
         None => std::env::home_dir().unwrap_or_else(|| PathBuf::from("/")),
@@ -28,7 +27,7 @@ pub(crate) async fn look_into(path: Option<String>) -> Result<Answer, String> {
         return Err(format!("`{}` is not an absolute path", path.display()));
     }
     let looked = tokio::task::spawn_blocking(move || look(&path)).await;
-    looked.map_err(|error| format!("the search for folders failed: {error}"))?.map(Answer::Folders)
+    looked.map_err(|error| format!("the search for folders failed: {error}"))?
 }
 
 fn look(path: &Path) -> Result<Folders, String> {
@@ -67,7 +66,7 @@ mod tests {
         std::fs::write(folder.path().join("file"), "").unwrap();
         let at = folder.path().canonicalize().unwrap();
         let asked = at.join("boat/..").display().to_string();
-        let Ok(Answer::Folders(found)) = look_into(Some(asked)).await else { panic!("no folders") };
+        let Ok(found) = look_into(Some(asked)).await else { panic!("no folders") };
         assert_eq!(found.folders, ["Anchor", "boat"]);
         assert_eq!(found.path, at.display().to_string());
         assert_eq!(found.parent, at.parent().map(|parent| parent.display().to_string()));

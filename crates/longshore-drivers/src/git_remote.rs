@@ -1,4 +1,4 @@
-//! The address of a git remote, fit to be shown.
+//! The address of a git remote, without secrets.
 
 /// An address without what may be secret in it: users, passwords, and whatever follows the path.
 pub fn without_secrets(remote: &str) -> String {

@@ -1,7 +1,7 @@
-//! Programs that the hub runs for itself, beside agents that could look at them.
+//! Programs that the hub runs for itself, beside agents that could read their environment.
 //!
-//! Whoever runs as the same user reads the environment of such a program in `/proc`. So it has what it needs and nothing else
-//! of ours: no token, and none of the keys of models and servers.
+//! Every process of the same user can read the environment of such a program in `/proc`. So the program gets
+//! the variables that it needs and nothing else: no token, and no keys of models or servers.
 
 use std::ffi::{OsStr, OsString};
 use std::process::Command;

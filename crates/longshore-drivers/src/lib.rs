@@ -2,21 +2,29 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`spec`] | what a driver says of its agent: name, place, command line, capabilities |
-//! | [`table`] | every agent that there is: built in, one line each, and of the settings |
+//! | [`kit`] | what every driver is made with: its scribe, its pending requests, diffs |
+//! | [`spec`] | the description of an agent: name, path, command line, capabilities |
+//! | [`table`] | all agents: the built-in ones, one line each, and those of the settings |
 //! | [`acp`] | every agent that speaks the Agent Client Protocol |
 //! | [`codex`] | Codex, through its `app-server` |
 //! | [`claude`] | Claude Code, through its stream-json |
 //! | [`opencode`] | OpenCode, through its server |
-//! | [`react`] | the agent that is built in: a loop on any model API |
+//! | [`react`] | the built-in agent: a loop on any model API |
 //! | [`capture`] | recorded wires: reading, writing, replaying |
-//! | [`import`] | conversations that were held elsewhere, in the agents' own records |
+//! | [`import`] | conversations from elsewhere, in the agents' own records |
 //! | [`offline`] | what each agent needs to run on a scripted model |
 //! | [`discover`] | where an agent is installed, and in which version |
 //! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
-//! | [`leash`] | the end of all that is started, whatever it does to get away |
+//! | [`leash`] | the end of all started processes, also of those that try to get away |
 //! | [`transport`] | a child process and its three pipes |
-//! | [`work`] | files and commands for agents that leave them to us |
+//! | [`host_io`] | files and commands for agents that leave them to their client |
+//! | [`account`] | whether somebody is logged in to an agent |
+//! | [`argv`] | command lines that agents tell word by word, as a person would type them |
+//! | `folders` | the folders of this machine, for whoever looks for a work tree |
+//! | [`keyless`] | programs that the hub runs for itself, beside agents that could look at them |
+//! | [`git_remote`] | the address of a git remote, fit to be shown |
+//! | `npm` | what npm knows of a program that it installed |
+//! | [`clock`] | the one place that reads the wall clock |
 
 pub mod account;
 pub mod acp;
@@ -27,25 +35,20 @@ pub mod capture;
 pub mod claude;
 pub mod clock;
 pub mod codex;
-pub mod contents;
-pub mod diff;
 pub mod discover;
-mod edits;
 mod folders;
 pub mod git_remote;
+#[deny(clippy::wildcard_enum_match_arm)]
+pub mod host_io;
 pub mod import;
 pub mod keyless;
+pub mod kit;
 pub mod leash;
 mod npm;
 pub mod offline;
 pub mod opencode;
-mod phase;
 pub mod react;
-pub mod schema_form;
 pub mod spec;
 pub mod table;
 #[deny(clippy::wildcard_enum_match_arm)]
 pub mod transport;
-mod wire_error;
-#[deny(clippy::wildcard_enum_match_arm)]
-pub mod work;

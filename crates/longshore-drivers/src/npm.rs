@@ -1,4 +1,4 @@
-//! What npm knows of a program that it installed.
+//! What npm knows about a program that it installed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Agents without an account: what each needs to run on a scripted model. `docs/agents-offline.md` tells the same to
-//! people.
+//! Agents without an account: what each needs to run on a scripted model. `docs/agents-offline.md` says the
+//! same for people.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,13 +29,13 @@ pub struct Offline {
     pub arguments: Vec<String>,
     /// What its environment has besides `PATH`, `HOME` and `LANG`.
     pub env: BTreeMap<String, String>,
-    /// Files to make in the folder, and what is in them.
+    /// The files to create in the folder, with their contents.
     pub files: Vec<(PathBuf, String)>,
     /// How its model has it do things.
     pub calls: ScriptedCalls,
 }
 
-/// What a model says so that an agent does something with its own tools, in the words of `docs/model-script.md`.
+/// The scripted calls with which an agent uses its own tools, in the form of `docs/model-script.md`.
 #[derive(Clone, Copy, Debug)]
 pub struct ScriptedCalls {
     /// Run this command.
@@ -44,13 +44,13 @@ pub struct ScriptedCalls {
     pub leave: fn(&str) -> Value,
     /// Make a file of this path with this line in it.
     pub write: fn(&str, &str) -> Value,
-    /// Look at a file, where it changes only what it has looked at.
+    /// Reads a file, for agents that change only files that they have read.
     pub read: fn(&str) -> Option<Value>,
     /// Change a line of a file.
     pub edit: fn(&LineEdit<'_>) -> Value,
 }
 
-/// A change of a line: models name as little of it as says which one is meant.
+/// A change of one line. Models name only as much of the line as makes it unique.
 #[derive(Clone, Copy, Debug)]
 pub struct LineEdit<'a> {
     /// The file.

@@ -1,13 +1,13 @@
-//! What a driver says of its agent: how it is called, found and started, and what it can do.
+//! The description of an agent: how to call, find and start it, and what it can do.
 //!
-//! An agent is a value and not a constant, since people add agents of their own in the settings.
+//! An agent is a value and not a constant, because people add agents of their own in the settings.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use longshore_model::anchor::{Launch, Query};
+use longshore_model::anchor::{AgentQuestion, Launch};
 use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
@@ -120,8 +120,8 @@ pub trait AgentSpec: fmt::Debug + Send + Sync {
 pub enum Channel {
     /// In lines, over its pipes.
     Lines,
-    /// In lines, over the pipes of a process that there is for each turn: its driver says when and how it is started.
-    /// It is told all at once, and stopped with a SIGINT.
+    /// Lines over the pipes of one process per turn. The driver says when and how to start it. The process
+    /// gets its whole input at once, and is stopped with a SIGINT.
     Turns,
     /// Over HTTP, on a port of loopback that it names in a line; its events come as server-sent events.
     Http(Server),
@@ -135,7 +135,7 @@ pub enum Channel {
 pub struct CallBack {
     /// The argument that comes before the address.
     pub address: &'static str,
-    /// The variable of its environment that tells it its token, which is made up for every process.
+    /// The environment variable with the program's token, which is new for every process.
     pub token: &'static str,
     /// The close code after which it does not call again but ends.
     pub farewell: u16,
@@ -146,46 +146,48 @@ pub struct CallBack {
 pub struct Server {
     /// The name that goes with the password.
     pub user: &'static str,
-    /// The variable of its environment that tells it its password, which is made up for every process.
+    /// The environment variable with the server's password, which is new for every process.
     pub password: &'static str,
-    /// Where it listens, when this line of its output says so. No sooner is it spoken to.
+    /// The address of the server, if this line of its output contains it. Nothing is sent before that.
     pub listening: fn(&str) -> Option<SocketAddr>,
     /// The path of its stream of events: one message in each line of data.
     pub events: &'static str,
-    /// Whether a message on that stream says nothing: a sign of life, or a second copy of another.
+    /// Whether a message of the stream carries no information: a sign of life, or a copy of another message.
     pub says_nothing: fn(&str) -> bool,
 }
 
 /// What a process is started for.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose<'a> {
-    /// To host this session, and those that come of it.
+    /// To host this session and its child sessions.
     Session(&'a Launch),
     /// To answer this question, and nothing else.
-    Query(&'a Query),
+    Query(&'a AgentQuestion),
     /// To host all sessions of this machine, one after the other and at once.
     Machine,
 }
 
-/// What is added to a program's name.
+/// The additions to a program's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Invocation {
     /// Its arguments, before those of the settings.
     pub arguments: Vec<String>,
-    /// What its environment has beyond ours, unless the settings say otherwise.
+    /// Additional environment variables, which the settings can override.
     pub env: BTreeMap<String, String>,
-    /// Files that it finds by arguments after its own ones. They are laid down for it, and gone when it is.
+    /// Files that the process finds by arguments after its own. They are created for it and deleted when it
+    /// ends.
     pub files: Vec<SecretFile>,
 }
 
-/// A file that nobody else may read, for what is on no command line: all users of a machine see those.
+/// A file that only its owner can read, for values that must not be on a command line, which all users of a
+/// machine can see.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretFile {
     /// What the argument begins with, before the path: `--mcp-config=`.
     pub flag: &'static str,
     /// How its name ends: `json`.
     pub extension: &'static str,
-    /// What is in it.
+    /// The content.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! The table of agents: those that are built in, one line each, and those that the settings add.
+//! The table of agents: the built-in ones, one line each, and the agents of the settings.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub enum BadAgent {
         "the agent `{0}` of the settings has no `command`; set it, as in command = [\"my-agent\", \"--acp\"]"
     )]
     NoCommand(String),
-    /// The settings say something of it that it does not understand.
+    /// The agent does not understand one of its settings.
     #[error("cannot understand the settings of the agent `{name}`: {fault}")]
     Misunderstood {
         /// Its name.
@@ -101,8 +101,8 @@ fn misunderstood(name: &str, fault: String) -> BadAgent {
     BadAgent::Misunderstood { name: name.to_owned(), fault }
 }
 
-/// Every agent that there is: those that are built in, then those that the settings add. One of the settings that has
-/// a driver takes the place of a built-in one with the same name.
+/// All agents: the built-in ones, then those of the settings. An agent of the settings with a driver replaces
+/// a built-in one with the same name.
 pub fn all(settings: &BTreeMap<String, AgentSettings>) -> Result<Vec<Agent>, BadAgent> {
     let mut agents = built_in();
     for (name, settings) in settings {

@@ -1,12 +1,12 @@
-//! Trying again until it is done: what a full disk did not take must be in it before the next start.
+//! Repeats a write until it succeeds: what a full disk refused must be recorded before the next start.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// How long a disk has to get room.
+/// The pause between two tries.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Does something every few seconds until it says that nothing is left to do, or until whoever it belongs to is gone.
+/// Repeats a task every few seconds until it reports that nothing is left, or until its owner is gone.
 pub(crate) fn until_done<T, F>(whose: Weak<T>, attempt: impl Fn(Arc<T>) -> F + Send + 'static)
 where
     T: Send + Sync + 'static,

@@ -1,17 +1,17 @@
-//! Places among the connections: how many there are, who has them, and who leaves when there is none left.
+//! Places for connections: how many there are, who has them, and which connection ends when all are taken.
 //!
-//! Whoever has not shown a token yet is a stranger. Strangers and those who are known have places of their own, so that
-//! neither can keep the other out, and nobody waits for a place: whoever comes gets one, and the oldest connection of
-//! whoever holds the most is ended for it.
+//! A caller that has not shown a token yet is a stranger. Strangers and known callers have separate places, so neither
+//! can keep the other out. Nobody waits for a place: the oldest connection of the caller with the most connections ends
+//! instead.
 //!
 //! | bound | what happens there |
 //! |---|---|
-//! | [`CONNECTIONS`] | the sum of the two below |
-//! | [`STRANGERS`] | of the address that holds the most, the oldest connection ends |
-//! | [`FROM_AFAR`] | the same, among strangers of other machines: they never end the last of this one |
-//! | [`OF_ONE_ADDRESS`] | the oldest of that address ends; this machine is not counted so |
-//! | [`KNOWN`] | of the device that holds the most, the oldest connection ends; of the owner's, when there are no others |
-//! | [`OF_ONE_DEVICE`] | the oldest of that device ends |
+//! | [`CONNECTIONS`] | the sum of [`STRANGERS`] and [`KNOWN`] |
+//! | [`STRANGERS`] | the oldest connection of the address with the most connections ends |
+//! | [`FROM_AFAR`] | the same among strangers of other machines, who never end the last one of this machine |
+//! | [`OF_ONE_ADDRESS`] | the oldest connection of that address ends; this machine has no such bound |
+//! | [`KNOWN`] | the oldest connection of the device with the most ends; the owner's only if there are no others |
+//! | [`OF_ONE_DEVICE`] | the oldest connection of that device ends |
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -22,29 +22,29 @@ use tokio::sync::oneshot;
 
 use crate::intake::Frames;
 
-/// How many connections there may be at once: well below the usual limit of open files.
+/// The most connections at once, well below the usual limit of open files.
 pub const CONNECTIONS: usize = STRANGERS + KNOWN;
-/// How many of them may be of those who have shown no token.
+/// The most connections without a token.
 pub const STRANGERS: usize = 128;
-/// How many strangers may come from other machines. The other places are kept for this one.
+/// The most connections without a token from other machines. The remaining places are for this machine.
 pub const FROM_AFAR: usize = 96;
-/// How many strangers may come from one address.
+/// The most connections without a token from one address.
 pub const OF_ONE_ADDRESS: usize = 64;
-/// How many connections may be of those who are known.
+/// The most connections with a token.
 pub const KNOWN: usize = 384;
-/// How many connections one device may have.
+/// The most connections of one device.
 pub const OF_ONE_DEVICE: usize = 64;
 
-/// Whose a connection is.
+/// The owner of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Party {
-    /// Nobody knows; it comes from there.
+    /// Unknown so far; the connection comes from this address.
     Stranger(IpAddr),
-    /// A device has shown its token.
+    /// A device, which has shown its token.
     Device(DeviceId),
-    /// The owner has.
+    /// The owner, who has shown the token.
     Owner,
-    /// A program that calls back has.
+    /// A program that calls back, which has shown its token.
     Program,
 }
 
@@ -62,30 +62,30 @@ impl Party {
     }
 }
 
-/// All places.
+/// All places for connections.
 #[derive(Debug, Default)]
 pub(crate) struct Berths {
-    taken: Mutex<Taken>,
+    taken: Mutex<BerthTable>,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
+struct BerthTable {
     next: u64,
-    /// In the order in which they came. Whoever is taken out of here hears it at once.
+    /// The connections in the order in which they came. A connection that is removed here ends at once.
     by_number: BTreeMap<u64, (Party, oneshot::Sender<()>)>,
 }
 
-/// One place. It is free again when this is dropped.
+/// One place. Dropping it frees the place.
 #[derive(Debug)]
 pub(crate) struct Berth {
     number: u64,
     berths: Arc<Berths>,
-    /// What a socket on this connection has begun to say.
+    /// The unfinished messages of a socket on this connection.
     pub(crate) frames: Frames,
 }
 
 impl Berths {
-    /// A place for whoever comes from there, and what resolves when it has to be given up.
+    /// Takes a place for a connection from this address. The receiver resolves when the connection must end.
     pub(crate) fn enter(self: &Arc<Self>, from: IpAddr) -> (Arc<Berth>, oneshot::Receiver<()>) {
         let (leave, left) = oneshot::channel();
         let mut taken = self.taken();
@@ -98,13 +98,14 @@ impl Berths {
         (Arc::new(Berth { number, berths: Arc::clone(self), frames: Frames::default() }), left)
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, BerthTable> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Berth {
-    /// Whose connection it turned out to be. One that was a device's stays that until it is somebody else's.
+    /// Records the owner of the connection. A device's connection stays the device's until another owner
+    /// shows a token.
     pub(crate) fn belongs_to(&self, party: Party) {
         let mut taken = self.berths.taken();
         let Some((known, _)) = taken.by_number.get_mut(&self.number) else { return };
@@ -121,8 +122,8 @@ impl Drop for Berth {
     }
 }
 
-impl Taken {
-    /// Somebody came in or became known: others leave where there are too many now.
+impl BerthTable {
+    /// Ends other connections if there are too many now.
     fn make_room(&mut self, party: Party) {
         match party {
             Party::Stranger(_) => {
@@ -157,7 +158,8 @@ impl Taken {
         oldest.map(|oldest| self.by_number.remove(&oldest));
     }
 
-    /// Ends the oldest connection of those of these parties that have the most; false when there is none of them.
+    /// Ends the oldest connection of the party that has the most, among these parties; returns false if there
+    /// is none.
     fn end_of_most(&mut self, among: impl Fn(Party) -> bool) -> bool {
         let mut counts: HashMap<Party, usize> = HashMap::new();
         for (party, _) in self.by_number.values().filter(|(party, _)| among(*party)) {
@@ -169,8 +171,8 @@ impl Taken {
     }
 }
 
-/// The address that a client counts as: all of loopback is one machine, and of IPv6 one network is one client, which has
-/// more addresses than could be counted.
+/// The address as which a client counts. All of loopback is one machine, and an IPv6 network is one client,
+/// because it has more addresses than could be counted.
 pub(crate) fn party_address(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
         ip if ip.is_loopback() => Ipv4Addr::LOCALHOST.into(),

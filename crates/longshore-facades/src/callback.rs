@@ -1,22 +1,22 @@
-//! `/ws/cli/{session}`: the door for programs of agents that call back, such as a Claude Code with `--sdk-url`.
+//! `/ws/cli/{session}`: the route for programs of agents that call back, such as a Claude Code with `--sdk-url`.
 //!
-//! It is a door and no more: a message goes to whoever holds the program's process as it came, and what that one says goes to
-//! the program. Who that is, [`Callbacks`] knows, which the program is composed with; no agent is known here.
+//! The route only passes messages on, unchanged, between the program and the holder of its process. [`Callbacks`] knows
+//! that holder; the hub's program composes the two. No agent is known here.
 //!
-//! | who calls | gets |
+//! | caller | gets |
 //! |---|---|
-//! | whoever brings no token, or one that is not known | 401, no upgrade |
-//! | the program, with the token that its process was given | its line; it takes the place of the one that it had |
-//! | whoever brings the owner's token, a device's or another program's, for a session that there is not | close code 4004 |
+//! | a caller without a token, or with an unknown token | 401, no upgrade |
+//! | the program, with the token of its process | its connection, which replaces an earlier one |
+//! | a caller with the token of the owner, a device or another program, for a session that does not exist | close code 4004 |
 //! | the same, for a session whose agent does not call back | close code 4005 |
-//! | the same, for a session whose agent does | 401, no upgrade: only its own token opens a line |
+//! | the same, for a session whose agent does | 401, no upgrade: only the program's own token opens it |
 //!
-//! After each message to the program there is a ping with the number of the message. Frames arrive in order, so its pong says
-//! that the message has arrived, which a successful write does not.
+//! After each message to the program, the hub sends a ping with the number of the message. Frames arrive in order, so the
+//! pong shows that the message has arrived, which a successful write does not.
 //!
-//! Bounds: a message of the program has a longest length, which is said with its line; of what it says, [`HELD`] bytes and one
-//! message wait here before nothing more is read. Who gets no line says no message of more than 1 KiB. A program whose pings
-//! are not answered for long calls again.
+//! Bounds: a program's messages have a longest length, which its connection states. [`HELD`] bytes and one message wait
+//! here before the hub reads no more. A caller without a connection may send messages of at most 1 KiB. A program whose
+//! pings stay unanswered must connect again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -41,50 +41,51 @@ use crate::berth::{Berth, Party};
 use crate::problem::Problem;
 use crate::router::App;
 
-/// There is no such session.
+/// Close code: no session has this id.
 pub const NO_SUCH_SESSION: u16 = 4004;
-/// The agent of the session is none that calls back.
+/// Close code: the session's agent does not call back.
 pub const ANOTHER_KIND: u16 = 4005;
-/// Another line has taken the place of this one, or its process is gone.
+/// Close code: another connection has replaced this one, or the process is gone.
 const REPLACED: u16 = 1000;
 
-/// How much of what a program said may wait to be taken.
+/// The most bytes from a program that may wait for the anchor.
 pub const HELD: usize = 8 << 20;
-/// How much is read of a program at once.
+/// How much to read from a program at once.
 const READ_BUFFER: usize = 16 << 10;
-/// How often a quiet program is asked whether it is still there.
+/// How often to ask a silent program whether it is still there.
 const PING_EVERY: Duration = Duration::from_secs(20);
-/// How long a program may take to end a connection that we have ended.
+/// How long a program may take to end a connection that the hub has closed.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// How much it may say meanwhile: nobody listens to it.
+/// The most bytes that it may send meanwhile; the hub ignores them.
 const FAREWELL_BYTES: usize = 1 << 10;
 
-/// Whoever holds the processes of programs that call back.
+/// The holder of the processes of programs that call back.
 pub trait Callbacks: Send + Sync {
     /// Whether the programs of this agent call back.
     fn expects(&self, agent: &str) -> bool;
 
-    /// Whether some program was given this token.
+    /// Whether some program has this token.
     fn knows(&self, token: &str) -> bool;
 
-    /// The line to the process of this session, when this is the token that it was given.
+    /// The connection to the process of this session, if this is the token of that process.
     fn answer(&self, session: SessionId, token: &str) -> Option<ProgramLine>;
 }
 
-/// A line to whoever holds a program's process.
+/// A connection to the holder of a program's process.
 #[derive(Debug)]
 pub struct ProgramLine {
-    /// What the program says.
+    /// Messages from the program.
     pub said: mpsc::Sender<FromProgram>,
-    /// What it is told. It ends when there is another line, or no process any more.
+    /// Messages to the program. The channel ends when another connection replaces this one, or when the
+    /// process is gone.
     pub told: mpsc::Receiver<ToProgram>,
-    /// The number of the last message that is known to have arrived.
+    /// The number of the last message that has arrived.
     pub arrived: watch::Sender<u64>,
-    /// How long a message of the program may be.
+    /// The longest message of the program.
     pub longest: usize,
 }
 
-/// Nobody calls back.
+/// No program calls back.
 pub(crate) struct Nobody;
 
 impl Callbacks for Nobody {
@@ -134,7 +135,7 @@ pub(crate) async fn upgrade(
     }
 }
 
-/// Opens the connection only to say why it is closed: that is where programs look for the reason.
+/// Opens the connection only to close it with a code, because programs look for the reason there.
 fn refuse(socket: WebSocketUpgrade, code: u16) -> Response {
     let reason = match code {
         NO_SUCH_SESSION => "no such session",
@@ -153,7 +154,7 @@ fn close(code: u16, reason: &str) -> Message {
     Message::Close(Some(CloseFrame { code, reason: reason.into() }))
 }
 
-/// Until either side ends it. What was heard by then is passed on.
+/// Serves a connection until either side ends it, and passes on everything that came before.
 async fn serve(socket: WebSocket, line: ProgramLine) {
     let (sink, stream) = socket.split();
     let ProgramLine { said, told, arrived, .. } = line;
@@ -168,7 +169,7 @@ async fn serve(socket: WebSocket, line: ProgramLine) {
     hearing.pass_on().await;
 }
 
-/// Tells the program what it is told, and ends the connection after the last of it.
+/// Sends the program its messages, and ends the connection after the last one.
 async fn tell(mut sink: SplitSink<WebSocket, Message>, mut told: mpsc::Receiver<ToProgram>) {
     let mut ping = tokio::time::interval(PING_EVERY);
     ping.reset();
@@ -180,7 +181,7 @@ async fn tell(mut sink: SplitSink<WebSocket, Message>, mut told: mpsc::Receiver<
                     (vec![Message::Text(text.into()), ping], false)
                 }
                 Some(ToProgram::Close { code, reason }) => (vec![close(code, &reason)], true),
-                None => (vec![close(REPLACED, "this line is not the one any more")], true),
+                None => (vec![close(REPLACED, "another connection has replaced this one")], true),
             },
             _ = ping.tick() => (vec![Message::Ping(Default::default())], false),
         };
@@ -195,7 +196,7 @@ async fn tell(mut sink: SplitSink<WebSocket, Message>, mut told: mpsc::Receiver<
     }
 }
 
-/// What the program says, on its way.
+/// The messages of the program, on their way.
 struct Hearing {
     stream: SplitStream<WebSocket>,
     said: mpsc::Sender<FromProgram>,
@@ -205,7 +206,8 @@ struct Hearing {
 }
 
 impl Hearing {
-    /// Until the program ends the connection, or nobody wants to hear it. May be dropped and called again.
+    /// Reads until the program ends the connection, or nobody takes its messages. It may be dropped and
+    /// called again.
     async fn hear(&mut self) {
         loop {
             let message = tokio::select! {
@@ -261,7 +263,7 @@ impl Hearing {
         }
     }
 
-    /// Passes on what was heard.
+    /// Passes on the messages that have come.
     async fn pass_on(&mut self) {
         for message in self.held.drain(..) {
             if self.said.send(message).await.is_err() {

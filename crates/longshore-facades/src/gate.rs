@@ -3,6 +3,7 @@
 //! A facade holds a [`Gate`] and never a bare `Hub`. Looking is for everyone who came in; whatever changes something
 //! says what it takes and is refused here, so that no protocol can forget to ask.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
@@ -24,11 +25,22 @@ use longshore_session::{
 use serde_json::Value;
 use tokio::sync::broadcast;
 
-use crate::auth::{Access, Caller};
+use crate::auth::{Access, Caller, Denial};
 use crate::guard;
 use crate::presence::ConnectionPresence;
 use crate::problem::Problem;
 use crate::router::App;
+
+/// Why the gate does not do something. A facade says it in the errors of its own protocol.
+#[derive(Debug, thiserror::Error)]
+pub enum GateError {
+    /// The caller may not do it.
+    #[error(transparent)]
+    Denied(#[from] Denial),
+    /// The hub cannot do it.
+    #[error(transparent)]
+    Hub(#[from] HubError),
+}
 
 /// The hub as one caller may use it.
 #[derive(Clone)]
@@ -74,8 +86,8 @@ impl Gate {
     }
 
     /// Refuses what this caller may not do.
-    pub fn check(&self, access: Access) -> Result<(), Problem> {
-        self.caller.check(access)
+    pub fn check(&self, access: Access) -> Result<(), GateError> {
+        Ok(self.caller.check(access)?)
     }
 
     /// Does what this caller may do, and what may take a while before it is done; not if the caller is put out meanwhile.
@@ -83,11 +95,11 @@ impl Gate {
         &self,
         access: Access,
         doing: impl Future<Output = Result<T, HubError>>,
-    ) -> Result<T, Problem> {
+    ) -> Result<T, GateError> {
         self.check(access)?;
         tokio::select! {
             biased;
-            problem = self.caller.put_out() => Err(problem),
+            denial = self.caller.put_out() => Err(denial.into()),
             done = doing => Ok(done?),
         }
     }
@@ -104,82 +116,89 @@ impl Gate {
 /// What changes something.
 impl Gate {
     /// See [`Hub::open`].
-    pub async fn open(&self, request: OpenRequest) -> Result<SessionInfo, Problem> {
+    pub async fn open(&self, request: OpenRequest) -> Result<SessionInfo, GateError> {
         self.act(Access::Act, self.hub().open(request)).await
     }
 
     /// See [`Hub::fork`].
-    pub async fn fork(&self, session: SessionId, before: Option<Seq>) -> Result<SessionInfo, Problem> {
+    pub async fn fork(&self, session: SessionId, before: Option<Seq>) -> Result<SessionInfo, GateError> {
         self.act(Access::Act, self.hub().fork(session, before)).await
     }
 
-    /// See [`Hub::command`]. What it takes depends on the wish.
-    pub async fn command(&self, session: SessionId, command: Command) -> Result<Reply, Problem> {
-        self.act(Access::of(&command), self.hub().command(session, command, self.by())).await
+    /// See [`Hub::command`]. What it takes depends on the command.
+    pub async fn command(&self, session: SessionId, command: Command) -> Result<Reply, GateError> {
+        self.command_to(std::future::ready(Ok(session)), command).await
+    }
+
+    async fn command_to(
+        &self,
+        session: impl Future<Output = Result<SessionId, HubError>>,
+        command: Command,
+    ) -> Result<Reply, GateError> {
+        let access = Access::of(&command);
+        self.act(access, async { self.hub().command(session.await?, command, self.by()).await }).await
     }
 
     /// See [`Hub::release`].
-    pub async fn release(&self, session: SessionId) -> Result<Option<HandBack>, Problem> {
+    pub async fn release(&self, session: SessionId) -> Result<Option<HandBack>, GateError> {
         self.check(Access::Act)?;
         Ok(self.hub().release(session, self.by()).await?)
     }
 
     /// See [`Hub::resume_all`].
-    pub async fn resume_all(&self) -> Result<ResumedAll, Problem> {
+    pub async fn resume_all(&self) -> Result<ResumedAll, GateError> {
         self.act(Access::Act, self.hub().resume_all(self.by())).await
     }
 
     /// See [`Hub::erase`].
-    pub async fn erase(&self, session: SessionId) -> Result<(), Problem> {
+    pub async fn erase(&self, session: SessionId) -> Result<(), GateError> {
         self.check(Access::Act)?;
         Ok(self.hub().erase(session).await?)
     }
 
-    /// See [`Hub::decide`].
+    /// Decides an approval, whichever session it belongs to.
     pub async fn decide(
         &self,
         approval: ApprovalId,
         decision: Decision,
         message: Option<String>,
         input: Option<Value>,
-    ) -> Result<Reply, Problem> {
-        let wish = Command::Decide { approval, decision, message: message.clone(), input: input.clone() };
-        self.check(Access::of(&wish))?;
-        Ok(self.hub().decide(approval, decision, message, input, self.by()).await?)
+    ) -> Result<Reply, GateError> {
+        let command = Command::Decide { approval, decision, message, input };
+        self.command_to(self.hub().asker(approval.0), command).await
     }
 
-    /// See [`Hub::answer`].
+    /// Answers a question, whichever session it belongs to.
     pub async fn answer(
         &self,
         question: QuestionId,
         action: AnswerAction,
-        answers: std::collections::BTreeMap<String, Value>,
-    ) -> Result<Reply, Problem> {
-        let wish = Command::Answer { question, action, answers: answers.clone() };
-        self.check(Access::of(&wish))?;
-        Ok(self.hub().answer(question, action, answers, self.by()).await?)
+        answers: BTreeMap<String, Value>,
+    ) -> Result<Reply, GateError> {
+        let command = Command::Answer { question, action, answers };
+        self.command_to(self.hub().asker(question.0), command).await
     }
 
     /// See [`Hub::import`].
-    pub async fn import(&self, request: ImportRequest) -> Result<SessionInfo, Problem> {
+    pub async fn import(&self, request: ImportRequest) -> Result<SessionInfo, GateError> {
         self.check(Access::Act)?;
         Ok(self.hub().import(request).await?)
     }
 
     /// See [`Hub::import_past`].
-    pub async fn import_past(&self) -> Result<ImportedPast, Problem> {
+    pub async fn import_past(&self) -> Result<ImportedPast, GateError> {
         self.check(Access::Act)?;
         Ok(self.hub().import_past().await?)
     }
 
     /// See [`Hub::models_anew`]. It starts a process of the agent, so it is for those who can open a session.
-    pub async fn models_anew(&self, agent: &str) -> Result<Vec<ModelInfo>, Problem> {
+    pub async fn models_anew(&self, agent: &str) -> Result<Vec<ModelInfo>, GateError> {
         self.check(Access::Act)?;
         Ok(self.hub().models_anew(agent).await?)
     }
 
     /// See [`Hub::folders`]. It shows more of a machine than the log does, so it is for those who can open a session.
-    pub async fn folders(&self, path: Option<String>) -> Result<Folders, Problem> {
+    pub async fn folders(&self, path: Option<String>) -> Result<Folders, GateError> {
         self.check(Access::Act)?;
         Ok(self.hub().folders(path).await?)
     }
@@ -188,33 +207,33 @@ impl Gate {
 /// What everyone may who came in.
 impl Gate {
     /// See [`Hub::machines`].
-    pub async fn machines(&self) -> Result<Vec<Machine>, HubError> {
-        self.hub().machines().await
+    pub async fn machines(&self) -> Result<Vec<Machine>, GateError> {
+        Ok(self.hub().machines().await?)
     }
 
     /// See [`Hub::agents`].
-    pub async fn agents(&self) -> Result<Vec<AgentInfo>, HubError> {
-        self.hub().agents().await
+    pub async fn agents(&self) -> Result<Vec<AgentInfo>, GateError> {
+        Ok(self.hub().agents().await?)
     }
 
     /// See [`Hub::models`].
-    pub async fn models(&self, agent: &str) -> Result<Vec<ModelInfo>, HubError> {
-        self.hub().models(agent).await
+    pub async fn models(&self, agent: &str) -> Result<Vec<ModelInfo>, GateError> {
+        Ok(self.hub().models(agent).await?)
     }
 
     /// See [`Hub::recent_folders`].
-    pub async fn recent_folders(&self) -> Result<Vec<String>, HubError> {
-        self.hub().recent_folders().await
+    pub async fn recent_folders(&self) -> Result<Vec<String>, GateError> {
+        Ok(self.hub().recent_folders().await?)
     }
 
     /// See [`Hub::session`].
-    pub async fn session(&self, session: SessionId) -> Result<SessionInfo, HubError> {
-        self.hub().session(session).await
+    pub async fn session(&self, session: SessionId) -> Result<SessionInfo, GateError> {
+        Ok(self.hub().session(session).await?)
     }
 
     /// See [`Hub::sessions`].
-    pub async fn sessions(&self, filter: SessionFilter) -> Result<SessionPage, HubError> {
-        self.hub().sessions(filter).await
+    pub async fn sessions(&self, filter: SessionFilter) -> Result<SessionPage, GateError> {
+        Ok(self.hub().sessions(filter).await?)
     }
 
     /// See [`Hub::events`].
@@ -224,8 +243,8 @@ impl Gate {
         after: Seq,
         limit: usize,
         raw: WithRaw,
-    ) -> Result<Vec<Frame>, HubError> {
-        self.hub().events(session, after, limit, raw).await
+    ) -> Result<Vec<Frame>, GateError> {
+        Ok(self.hub().events(session, after, limit, raw).await?)
     }
 
     /// See [`Hub::subscribe`].
@@ -234,28 +253,28 @@ impl Gate {
         session: SessionId,
         after: Seq,
         raw: WithRaw,
-    ) -> Result<Subscription, HubError> {
-        self.hub().subscribe(session, after, raw).await
+    ) -> Result<Subscription, GateError> {
+        Ok(self.hub().subscribe(session, after, raw).await?)
     }
 
     /// See [`Hub::timeline`].
-    pub async fn timeline(&self, session: SessionId) -> Result<Arc<Timeline>, HubError> {
-        self.hub().timeline(session).await
+    pub async fn timeline(&self, session: SessionId) -> Result<Arc<Timeline>, GateError> {
+        Ok(self.hub().timeline(session).await?)
     }
 
     /// See [`Hub::inbox`].
-    pub async fn inbox(&self) -> Result<Inbox, HubError> {
-        self.hub().inbox().await
+    pub async fn inbox(&self) -> Result<Inbox, GateError> {
+        Ok(self.hub().inbox().await?)
     }
 
     /// See [`Hub::search`].
-    pub async fn search(&self, query: String, limit: usize) -> Result<Vec<Hit>, HubError> {
-        self.hub().search(query, limit).await
+    pub async fn search(&self, query: String, limit: usize) -> Result<Vec<Hit>, GateError> {
+        Ok(self.hub().search(query, limit).await?)
     }
 
     /// See [`Hub::hand_back`].
-    pub async fn hand_back(&self, session: SessionId) -> Result<Option<HandBack>, HubError> {
-        self.hub().hand_back(session).await
+    pub async fn hand_back(&self, session: SessionId) -> Result<Option<HandBack>, GateError> {
+        Ok(self.hub().hand_back(session).await?)
     }
 
     /// See [`Hub::changes`].
@@ -264,14 +283,14 @@ impl Gate {
     }
 
     /// What was used within so many days.
-    pub async fn usage(&self, days: u32) -> Result<Vec<DayUsage>, HubError> {
+    pub async fn usage(&self, days: u32) -> Result<Vec<DayUsage>, GateError> {
         let since = self.hub().now().plus_millis(-i64::from(days) * 24 * 3600 * 1_000);
-        self.hub().usage(since).await
+        Ok(self.hub().usage(since).await?)
     }
 
     /// See [`Hub::stats`].
-    pub async fn stats(&self) -> Result<Stats, HubError> {
-        self.hub().stats().await
+    pub async fn stats(&self) -> Result<Stats, GateError> {
+        Ok(self.hub().stats().await?)
     }
 
     /// See [`Hub::counters`].

@@ -1,8 +1,8 @@
-//! Which `Host` and `Origin` are let in. A page of another site must not reach a hub on this machine, neither by
-//! asking it directly nor by a name that was made to point here (DNS rebinding).
+//! Checks `Host` and `Origin`. A page of another site must not reach a hub on this machine, neither directly
+//! nor by a name that points here (DNS rebinding).
 //!
-//! Both are read strictly: one of each, a name and a port of figures and nothing besides, so that nobody else reads another
-//! name out of them than we do.
+//! The check is strict: each header once, with a name and a numeric port and nothing else, so that no other
+//! program can read another name out of it.
 
 use std::net::IpAddr;
 
@@ -14,20 +14,20 @@ use axum::response::Response;
 use crate::problem::Problem;
 use crate::router::App;
 
-/// The names that this hub answers to.
+/// The names under which clients may reach this hub.
 #[derive(Clone, Debug, Default)]
 pub struct HostNames {
     allowed: Vec<String>,
 }
 
 impl HostNames {
-    /// Loopback is always allowed; these are too.
+    /// Adds names to loopback, which is always allowed.
     pub fn also(allowed: impl IntoIterator<Item = String>) -> Self {
         Self { allowed: allowed.into_iter().map(|name| name.to_ascii_lowercase()).collect() }
     }
 
-    /// Whether this hub answers to a name: loopback, one that was allowed, or the very address that a connection came
-    /// in at, which no other site's name can be.
+    /// Whether clients may use a name: loopback, an allowed name, or the address at which the connection came
+    /// in, which cannot be another site's name.
     fn has(&self, host: &str, here: Option<IpAddr>) -> bool {
         let Some((name, _)) = name_and_port(host) else { return false };
         let name = name.to_ascii_lowercase();
@@ -38,7 +38,8 @@ impl HostNames {
             || (address.is_some() && address == here)
     }
 
-    /// Why a request with these headers is not let in, if so. An address with a host in it must name the same.
+    /// Why the hub refuses a request with these headers, if it does. A host in the request's address must be
+    /// the same.
     fn refuse(&self, headers: &HeaderMap, authority: Option<&str>, here: Option<IpAddr>) -> Option<Problem> {
         let host = match (only(headers, header::HOST), authority) {
             (Ok(Some(host)), Some(named)) if !host.eq_ignore_ascii_case(named) => {
@@ -58,7 +59,7 @@ impl HostNames {
     }
 }
 
-/// The only header of a name; an error when there are several, or one that is no text.
+/// The only header of a name; an error if there are several, or if it is no text.
 fn only(headers: &HeaderMap, name: header::HeaderName) -> Result<Option<&str>, &str> {
     let mut all = headers.get_all(name).iter();
     match (all.next(), all.next()) {
@@ -68,12 +69,12 @@ fn only(headers: &HeaderMap, name: header::HeaderName) -> Result<Option<&str>, &
     }
 }
 
-/// Whether a name is one of this machine for itself.
+/// Whether a name means this machine itself.
 pub(crate) fn is_loopback(host: &str) -> bool {
     name_and_port(host).is_some_and(|(name, _)| matches!(name, "localhost" | "127.0.0.1" | "[::1]"))
 }
 
-/// The host and port of the origin of a page; nothing of what is none.
+/// The host and port of an origin; empty for anything else.
 pub(crate) fn host_of(origin: &str) -> &str {
     match origin.split_once("://") {
         Some(("http" | "https", host)) => host,
@@ -81,8 +82,8 @@ pub(crate) fn host_of(origin: &str) -> &str {
     }
 }
 
-/// A cookie goes along with whatever any page asks for, so what changes something must come from a page of our own: the
-/// same host and the same port. (Other ports of a host share its cookies.)
+/// Whether a request comes from a page of the same host and port. Browsers send the cookie with requests of
+/// any page, so requests that change something need this check. (All ports of a host share its cookies.)
 pub(crate) fn same_origin(headers: &HeaderMap) -> Result<(), Problem> {
     let host = only(headers, header::HOST).ok().flatten().unwrap_or_default();
     match only(headers, header::ORIGIN) {
@@ -92,7 +93,7 @@ pub(crate) fn same_origin(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// A name and its port. None of what has anything else in it, such as a user, or letters where the port stands.
+/// A name and its port. None for anything with more in it, such as a user or a port with letters.
 fn name_and_port(host: &str) -> Option<(&str, Option<u16>)> {
     let end = match host.strip_prefix('[') {
         // An address of IPv6 is full of colons.
@@ -115,11 +116,11 @@ fn name_and_port(host: &str) -> Option<(&str, Option<u16>)> {
     is_name.then_some((name, port))
 }
 
-/// The address of ours at which a connection came in.
+/// The hub's address at which a connection came in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Here(pub(crate) IpAddr);
 
-/// Refuses requests that were meant for somebody else.
+/// Refuses requests that were meant for another host.
 pub async fn names_only(State(app): State<App>, request: Request, next: Next) -> Result<Response, Problem> {
     let here = request.extensions().get::<Here>().map(|here| here.0);
     let authority = request.uri().authority().map(|name| name.as_str());

@@ -1,14 +1,14 @@
-//! What clients have begun to say and not ended: how much of it is held, for whom, and how long it may take.
+//! Unfinished requests of clients: how many bytes the hub holds, for whom, and how long a request may take.
 //!
 //! | bound | what happens there |
 //! |---|---|
-//! | [`LARGE`], [`SMALL`], [`TINY`] | what is longer is refused: of who may send content, of who may not, of who is not known |
-//! | [`HELD`] | held in all; what would be more is refused, and can be tried again |
-//! | [`HELD_OF_DEVICES`], [`HELD_OF_ONE`] | the same for all devices together, and for one: the rest is the owner's |
-//! | [`STRANGER_WITHIN`] | a body of who is not known that takes longer is refused |
-//! | [`PACE`] | whoever is known brings so many bytes in so long, or ends |
+//! | [`LARGE`], [`SMALL`], [`TINY`] | the hub refuses a longer request: of callers that may send content, of callers that may not, of unknown callers |
+//! | [`HELD`] | the bytes in total; the hub refuses more, and the client can try again |
+//! | [`HELD_OF_DEVICES`], [`HELD_OF_ONE`] | the same for all devices together, and for one device; the rest is the owner's |
+//! | [`STRANGER_WITHIN`] | the hub refuses a body of an unknown caller that takes longer |
+//! | [`PACE`] | a known caller must send this many bytes in this time, or its request ends |
 //!
-//! The first `UNCOUNTED` bytes of each are not counted: what is short always finds room.
+//! The first `UNCOUNTED` bytes of each request do not count, so a short request always finds room.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -25,42 +25,42 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::auth::{Access, Caller};
 use crate::problem::Problem;
 
-/// How large a request may be of who may send content. Attachments come inside, in base64.
+/// The largest request of a caller that may send content. Attachments are inside, in base64.
 pub const LARGE: usize = 32 << 20;
-/// How large one may be of who may only look and decide.
+/// The largest request of a caller that may only read and decide.
 pub const SMALL: usize = 64 << 10;
-/// How large one may be of somebody whom nobody knows yet.
+/// The largest request of an unknown caller.
 pub const TINY: usize = 16 << 10;
 
-/// How much of what clients say is held at once.
+/// The most bytes of unfinished requests at once.
 pub const HELD: usize = 160 << 20;
-/// How much of it may be of devices.
+/// The most of these bytes for all devices.
 pub const HELD_OF_DEVICES: usize = 112 << 20;
-/// How much of it may be of one device.
+/// The most of these bytes for one device.
 pub const HELD_OF_ONE: usize = 64 << 20;
-/// How much of each is not counted.
+/// The bytes of each request that do not count.
 const UNCOUNTED: usize = 64 << 10;
 
-/// How long a body of who is not known may take.
+/// How long a body of an unknown caller may take.
 pub const STRANGER_WITHIN: Duration = Duration::from_secs(10);
-/// How much must come in how long of who is known.
+/// How many bytes must arrive from a known caller, and how fast.
 pub const PACE: (usize, Duration) = (32 << 10, Duration::from_secs(10));
-/// How long a frame of a socket may gain less than that.
+/// How long a message of a socket may grow more slowly than that.
 pub(crate) const FRAME_WITHIN: Duration = Duration::from_secs(30);
 
-/// How large an input of this caller may be.
+/// The largest input of this caller.
 pub(crate) fn limit_of(caller: &Caller) -> usize {
     if caller.may(Access::Act) { LARGE } else { SMALL }
 }
 
-/// What is held of all clients; of the owner under none.
+/// The bytes of all unfinished inputs, by device; the owner is none.
 #[derive(Debug, Default)]
 pub(crate) struct Intake {
     held: Mutex<HashMap<Option<DeviceId>, usize>>,
 }
 
 impl Intake {
-    /// An account for one input of a caller.
+    /// Opens an account for one input of a caller.
     pub(crate) fn begin(self: &Arc<Self>, of: Option<DeviceId>) -> Holding {
         Holding { intake: Arc::clone(self), of, seen: 0, counted: 0 }
     }
@@ -97,7 +97,7 @@ impl Intake {
     }
 }
 
-/// What is held of one input. It is given back when this is dropped.
+/// The bytes of one input. Dropping it gives them back.
 #[derive(Debug)]
 pub(crate) struct Holding {
     intake: Arc<Intake>,
@@ -107,7 +107,7 @@ pub(crate) struct Holding {
 }
 
 impl Holding {
-    /// More of it came; false when there is no room for that.
+    /// Counts more bytes; returns false if there is no room for them.
     fn grow(&mut self, more: usize) -> bool {
         self.seen += more;
         let missing = self.seen.saturating_sub(UNCOUNTED).saturating_sub(self.counted);
@@ -127,36 +127,36 @@ impl Drop for Holding {
     }
 }
 
-/// Why a body was cut off, once it was.
+/// Why a body was cut off, if it was.
 pub(crate) type Cut = Arc<OnceLock<Problem>>;
 
-/// A body that ends when its sender takes too long, says too much, or has to leave.
+/// A body that ends when its sender is too slow, sends too much, or must leave.
 pub(crate) struct PacedBody {
     body: Body,
     limit: usize,
     seen: usize,
-    /// What came since the deadline was set.
+    /// The bytes since the deadline was set.
     lately: usize,
     deadline: Pin<Box<Sleep>>,
-    /// None of who is not known: that one has no more time however much comes.
+    /// None for an unknown caller, who gets no more time however much arrives.
     known: Option<(SharedHolding, BoxFuture<'static, Problem>)>,
     cut: Cut,
 }
 
-/// What is held of a body, which is worked on longer than it is read.
+/// The bytes of a body. The hub works on a body longer than it reads it.
 pub(crate) type SharedHolding = Arc<Mutex<Holding>>;
 
 impl PacedBody {
-    /// Of somebody who is not known.
+    /// The body of an unknown caller.
     pub(crate) fn of_stranger(body: Body, cut: Cut) -> Self {
         let deadline = Box::pin(sleep_until(Instant::now() + STRANGER_WITHIN));
         Self { body, limit: TINY, seen: 0, lately: 0, deadline, known: None, cut }
     }
 
-    /// Of a caller.
+    /// The body of a caller.
     pub(crate) fn of_caller(body: Body, caller: &Caller, holding: SharedHolding, cut: Cut) -> Self {
         let (limit, caller) = (limit_of(caller), caller.clone());
-        let out = Box::pin(async move { caller.put_out().await });
+        let out = Box::pin(async move { caller.put_out().await.into() });
         let deadline = Box::pin(sleep_until(Instant::now() + PACE.1));
         Self { body, limit, seen: 0, lately: 0, deadline, known: Some((holding, out)), cut }
     }
@@ -168,7 +168,7 @@ impl PacedBody {
         Poll::Ready(Some(Err(error)))
     }
 
-    /// Counts what came; says why it is too much.
+    /// Counts bytes; the error says why they are too many.
     fn count(&mut self, more: usize) -> Result<(), Problem> {
         self.seen += more;
         if self.seen > self.limit {
@@ -223,19 +223,20 @@ impl HttpBody for PacedBody {
     }
 }
 
-/// What a socket has begun to say. The connection counts what it reads, the socket takes the account with each message.
+/// The unfinished messages of a socket. The connection counts what it reads, and the socket takes the account
+/// with each message.
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
     open: Mutex<Option<(Holding, Instant, usize)>>,
 }
 
 impl Frames {
-    /// From here on what is read is counted for this caller.
+    /// Counts for this caller from now on.
     pub(crate) fn begin(&self, intake: &Arc<Intake>, of: Option<DeviceId>) {
         *self.open() = Some((intake.begin(of), Instant::now(), 0));
     }
 
-    /// So much was read; false when there is no room for it.
+    /// Counts bytes; returns false if there is no room for them.
     pub(crate) fn came(&self, more: usize) -> bool {
         let mut open = self.open();
         let Some((holding, since, lately)) = &mut *open else { return true };
@@ -247,7 +248,7 @@ impl Frames {
         holding.grow(more)
     }
 
-    /// A message is whole: what is held of it, for as long as it is worked on.
+    /// Takes the account of a whole message, for as long as the hub works on it.
     pub(crate) fn message(&self) -> Option<Holding> {
         let mut open = self.open();
         let (holding, since, lately) = open.as_mut()?;
@@ -256,7 +257,7 @@ impl Frames {
         Some(std::mem::replace(holding, next))
     }
 
-    /// Whether a message was begun that does not get on.
+    /// Whether an unfinished message does not grow.
     pub(crate) fn stall(&self) -> bool {
         let open = self.open();
         open.as_ref().is_some_and(|(holding, since, _)| holding.seen > 0 && since.elapsed() >= FRAME_WITHIN)

@@ -1,15 +1,16 @@
-//! The files of our own keys, which are made once. A start that is interrupted leaves a whole file or none, and whatever
-//! stands in the place of one neither holds a start up nor fills its memory.
+//! The files of the hub's own keys, which are created once. An interrupted start leaves a whole file or none.
+//! Something else in the place of a file can neither delay a start nor fill its memory.
 
 use std::fs::OpenOptions;
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The most that one of them holds, in bytes.
+/// The most bytes of such a file.
 const MOST: u64 = 64 << 10;
 
-/// What a file holds; none when it is missing or empty, as nobody can have used a key that was never written.
+/// The content of a file; none if the file is missing or empty, because nobody can have used a key that was
+/// never written.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     // Without that, opening a pipe waits for whoever writes into it.
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
@@ -33,7 +34,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Puts a file in its place all at once, for its owner alone: nobody ever reads half of it, and what else stood there is gone.
+/// Writes a file all at once, for its owner only. Nobody ever reads half of it.
 pub fn put(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");

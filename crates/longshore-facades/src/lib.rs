@@ -1,23 +1,23 @@
-//! North of the waist: who may come in, and the protocols that clients speak.
+//! North of the waist: who may connect, and the protocols that clients speak.
 //!
-//! A facade is a projection: it turns events into frames of its protocol and frames into commands. It knows the
-//! [`longshore_session::Hub`] and nothing of agents.
+//! A facade is a projection: it turns events into frames of its protocol, and frames into commands. It knows the
+//! [`longshore_session::Hub`] and no agent.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`serve`](mod@serve), [`berth`] | connections: how many, whose, and how long each may take |
-//! | [`intake`] | what clients have begun to say: how much is held of it, and how long it may take |
-//! | [`router`] | all routes, and what every request passes first |
-//! | [`auth`], [`guard`] | who comes in and what each may do; which `Host` and `Origin` are let in |
+//! | [`intake`] | unfinished requests: how many bytes, and how long each may take |
+//! | [`router`] | all routes, and the checks of every request |
+//! | [`auth`], [`guard`] | who may connect and what each caller may do; which `Host` and `Origin` are allowed |
 //! | [`gate`] | the one way to the hub: the hub as one caller may use it |
 //! | [`pair`] | how a new device gets a token |
-//! | [`push`] | waking devices that show no page of ours |
-//! | [`tls`] | a certificate of the user's, or of our own authority |
-//! | [`key_file`] | the files of our own keys |
+//! | [`push`] | pushes to devices that show none of our pages |
+//! | [`tls`] | a certificate of the user, or of the hub's own authority |
+//! | [`key_file`] | the files of the hub's own keys |
 //! | [`web`] | the web app, which is part of the program |
 //! | [`problem`] | errors as `application/problem+json` with stable codes |
 //! | [`native`] | our own protocol: HTTP, server-sent events, a JSON-RPC socket |
-//! | [`callback`] | the door for programs of agents that call back |
+//! | [`callback`] | the route for programs of agents that call back |
 //! | [`metrics`] | Prometheus |
 
 pub mod auth;

@@ -1,4 +1,4 @@
-//! Prometheus, in the few lines that it takes.
+//! Metrics for Prometheus.
 
 use axum::http::header;
 use axum::response::IntoResponse;

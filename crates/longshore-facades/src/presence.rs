@@ -1,4 +1,4 @@
-//! Who looks at what: a device whose screen shows a session needs no push about it.
+//! Which screens show which session: a device whose screen shows a session needs no push about it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,19 +8,19 @@ use std::time::Duration;
 use longshore_model::id::{DeviceId, SessionId};
 use tokio::time::Instant;
 
-/// How long a word is believed that came over HTTP; one that came over a socket holds as long as the socket.
+/// How long a report over HTTP counts. A report over a socket counts as long as the socket.
 pub(crate) const BELIEVED: Duration = Duration::from_secs(120);
-/// How many screens are remembered; the oldest one is forgotten for another.
+/// The most screens to remember; the hub forgets the oldest one.
 const SCREENS: usize = 1_024;
 
-/// What the screens show.
+/// The visible sessions of all screens.
 #[derive(Debug, Default)]
 pub(crate) struct Presence {
     screens: Mutex<HashMap<Screen, ScreenState>>,
     connections: AtomicU64,
 }
 
-/// A screen: of which device (none is the owner), over which connection.
+/// A screen: its device (none is the owner), and its connection.
 type Screen = (Option<DeviceId>, Option<u64>);
 
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ struct ScreenState {
 }
 
 impl Presence {
-    /// Notes what a screen shows; nothing when it is dark or shows no session.
+    /// Notes what a screen shows: a session, or nothing.
     pub(crate) fn shows(
         &self,
         device: Option<DeviceId>,
@@ -65,7 +65,7 @@ impl Presence {
     }
 }
 
-/// A connection that stays. What its screen shows is forgotten with it.
+/// A lasting connection. When it ends, the hub forgets what its screen shows.
 #[derive(Debug)]
 pub(crate) struct ConnectionPresence {
     number: u64,

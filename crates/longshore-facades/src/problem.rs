@@ -3,34 +3,36 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::rejection::{BytesRejection, JsonRejection, QueryRejection, RawPathParamsRejection};
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use longshore_model::command::Refusal;
-use longshore_model::device::DeviceMode;
 use longshore_session::{HubError, LogError};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::auth::Access;
+use crate::auth::Denial;
+use crate::gate::GateError;
 
-/// What went wrong, for programs and for people.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// An error, for programs and for people.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Problem {
-    /// A stable word.
+    /// A stable code.
     pub code: &'static str,
     /// The HTTP status.
     pub status: u16,
-    /// What went wrong.
+    /// What happened.
     pub title: String,
-    /// What to do about it.
+    /// What to do next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Whether the same request may succeed later.
     pub retry: bool,
-    /// What else a program may want to know.
+    /// Data for programs.
     #[serde(skip_serializing_if = "Value::is_null")]
+    #[schemars(with = "Map<String, Value>")]
     pub details: Value,
     #[serde(skip)]
     wait: Option<Duration>,
@@ -64,56 +66,43 @@ impl Problem {
         self
     }
 
-    /// Nothing identifies the caller.
+    /// The request has no token and no cookie.
     pub fn no_token() -> Self {
         Self::new("no_token", StatusCode::UNAUTHORIZED, "this request needs a token")
             .hint("send `Authorization: Bearer TOKEN`; `longshore token` prints it")
     }
 
-    /// The token is not ours.
+    /// The token is not a token of this hub.
     pub fn wrong_token() -> Self {
         Self::new("wrong_token", StatusCode::UNAUTHORIZED, "this token is not a token of this hub")
             .hint("`longshore token` prints the right token")
     }
 
-    /// A proof is wanted for a token that is not ours.
+    /// A client asks for a proof of a token that this hub does not know.
     pub fn unknown_key() -> Self {
         Self::new("unknown_key", StatusCode::NOT_FOUND, "this hub does not know this token")
             .hint("this may be the hub of another data folder; check LONGSHORE_HOME and LONGSHORE_URL")
     }
 
-    /// The device whose token it is was revoked.
+    /// The token belongs to a revoked device.
     pub fn revoked_token() -> Self {
         Self::new("revoked_token", StatusCode::UNAUTHORIZED, "this device was revoked")
             .hint("pair it again with `longshore pair`")
     }
 
-    /// The caller is known and may not do this.
-    pub fn not_allowed(mode: DeviceMode, access: Access) -> Self {
-        let what = match access {
-            Access::Read => "read this",
-            Access::Decide => "decide this",
-            Access::Act => "change anything here",
-            Access::Admin => "do this; only the owner may",
-        };
-        Self::new("not_allowed", StatusCode::FORBIDDEN, format!("a device of mode {mode} may not {what}"))
-            .hint("use a device with more permissions, or the owner's token")
-            .details(json!({ "mode": mode }))
-    }
-
-    /// A cookie alone does not say which page used it.
+    /// A cookie alone does not say which page uses it.
     pub fn no_origin() -> Self {
         let what = "a request with a cookie must name the page that sends it";
         Self::new("no_origin", StatusCode::FORBIDDEN, what)
             .hint("send `Origin` with this hub's own address, or send `Authorization` instead of the cookie")
     }
 
-    /// Somebody guesses.
+    /// The caller guesses tokens or codes.
     pub fn too_many_attempts(wait: Duration) -> Self {
         Self::too_many("too many wrong tokens or codes", wait)
     }
 
-    /// Somebody makes pairing codes without end.
+    /// The caller makes too many pairing codes.
     pub fn too_many_codes(wait: Duration) -> Self {
         Self::too_many("too many pairing codes within a minute", wait)
     }
@@ -124,28 +113,28 @@ impl Problem {
         problem.retryable()
     }
 
-    /// The pairing code is none, or was used, or is too old.
+    /// The pairing code is wrong, used or too old.
     pub fn bad_code() -> Self {
         Self::new("bad_code", StatusCode::BAD_REQUEST, "this pairing code is wrong, used or expired")
             .hint("`longshore pair` makes a new code")
     }
 
-    /// There is no such device.
+    /// No device has this id.
     pub fn unknown_device() -> Self {
         Self::new("unknown_device", StatusCode::NOT_FOUND, "no device has this id")
             .hint("`longshore devices` lists the devices")
     }
 
-    /// A device is revoked, and the log did not take it.
+    /// The device is revoked, but the log did not record it.
     pub fn unsaved_revocation(error: HubError) -> Self {
         let problem = Self::from(error);
         let title = format!("the device is revoked, but the hub could not save this yet: {}", problem.title);
         Self { title, ..problem }
-            .hint("its token does not work while the hub runs, and the hub tries again to save this; do not restart the hub before `longshore devices` shows that it is saved")
+            .hint("the hub keeps trying; do not restart it before `longshore devices` shows that the revocation is saved")
             .retryable()
     }
 
-    /// The new token of the owner cannot be kept. The one that there was still counts.
+    /// The hub cannot store the owner's new token. The old token stays valid.
     pub fn token_not_kept(error: &std::io::Error) -> Self {
         let title = format!("the hub cannot save the new token ({error}); the old token still works");
         match error.kind() {
@@ -159,7 +148,7 @@ impl Problem {
         }
     }
 
-    /// The owner's token is not ours to change.
+    /// The owner's token comes from outside, so the hub cannot change it.
     pub fn token_fixed() -> Self {
         Self::new(
             "token_fixed",
@@ -169,19 +158,20 @@ impl Problem {
         .hint("change `LONGSHORE_TOKEN` where you start the hub, then restart the hub")
     }
 
-    /// This caller wants to be told nowhere.
+    /// No browser of the caller has subscribed to pushes.
     pub fn no_push() -> Self {
         Self::new("no_push", StatusCode::CONFLICT, "no browser of this device has subscribed to pushes")
+            .hint("turn notifications on in the browser first")
     }
 
-    /// Another device is woken there.
+    /// Another device gets pushes at this endpoint.
     pub fn push_taken() -> Self {
         let what = "another device gets pushes at this endpoint, and it has other keys";
         Self::new("push_taken", StatusCode::CONFLICT, what)
             .hint("unsubscribe in the browser and subscribe again: the browser then gets another endpoint")
     }
 
-    /// The request was meant for another server.
+    /// The request was meant for another host.
     pub fn foreign_host(host: &str) -> Self {
         Self::new(
             "foreign_host",
@@ -201,66 +191,72 @@ impl Problem {
         .hint("if this site is yours, name its host with `longshore up --allow-host HOST`")
     }
 
-    /// There is nothing at this address.
+    /// No call has this address.
     pub fn no_route() -> Self {
         Self::new("no_route", StatusCode::NOT_FOUND, "there is nothing at this address")
             .hint("`/api/v1/openapi.json` lists all calls")
     }
 
-    /// There is something at this address, but not for this method.
+    /// The address exists, but not with this method.
     pub fn wrong_verb() -> Self {
         Self::new("method_not_allowed", StatusCode::METHOD_NOT_ALLOWED, "this address has no such method")
             .hint("`/api/v1/openapi.json` lists all calls")
     }
 
-    /// The body is larger than a request may be.
+    /// The body is too large.
     pub fn too_large(limit: usize) -> Self {
         Self::new("too_large", StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
+            .hint("send less, or name a file by its path")
             .details(json!({ "limit": limit }))
     }
 
-    /// The head is longer than one may be.
+    /// The head of the request is too long.
     pub fn long_head(limit: usize) -> Self {
         let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
         Self::new("head_too_large", status, "the head of the request is too long")
+            .hint("send less in the headers and in the address")
             .details(json!({ "limit": limit }))
     }
 
-    /// The body does not come, or hardly.
+    /// The body takes too long to arrive.
     pub fn too_slow() -> Self {
-        Self::new("too_slow", StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive").retryable()
+        Self::new("too_slow", StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive")
+            .hint("send the body at once")
+            .retryable()
     }
 
-    /// Too much of what clients say is held already.
+    /// The hub holds too many unfinished requests.
     pub fn too_much_at_once() -> Self {
         Self::new("busy", StatusCode::SERVICE_UNAVAILABLE, "the hub handles too many large requests at once")
             .hint("try again in a moment")
             .retryable()
     }
 
-    /// A panic: never the caller's fault.
+    /// The hub panicked, which is never the caller's fault.
     pub fn our_fault() -> Self {
         Self::new("internal", StatusCode::INTERNAL_SERVER_ERROR, "the hub failed at this request")
             .hint("the hub's log says where; please report it")
     }
 
-    /// The request cannot be understood.
+    /// The hub does not understand the request.
     pub fn invalid(title: impl Into<String>) -> Self {
         Self::new("invalid_request", StatusCode::BAD_REQUEST, title)
     }
 
-    /// A JSON-RPC method that there is not.
+    /// The socket has no such method.
     pub fn no_method(method: &str) -> Self {
         Self::new("no_method", StatusCode::NOT_FOUND, format!("no method is called `{method}`"))
             .hint("docs/api.md lists the methods of the socket")
     }
 
-    /// Too many requests at once on one socket.
+    /// The socket has too many requests under way.
     pub fn too_many_requests() -> Self {
-        Self::new("busy", StatusCode::SERVICE_UNAVAILABLE, "too many requests at once").retryable()
+        Self::new("busy", StatusCode::SERVICE_UNAVAILABLE, "this socket has too many requests at once")
+            .hint("wait for an answer, then try again")
+            .retryable()
     }
 
-    /// Too many sessions followed on one socket.
+    /// The socket follows too many sessions.
     pub fn too_many_subscriptions(most: usize) -> Self {
         Self::new(
             "too_many_subscriptions",
@@ -286,6 +282,29 @@ impl IntoResponse for Problem {
             headers.insert(header::RETRY_AFTER, wait);
         }
         response
+    }
+}
+
+impl From<GateError> for Problem {
+    fn from(error: GateError) -> Self {
+        match error {
+            GateError::Denied(denial) => denial.into(),
+            GateError::Hub(error) => error.into(),
+        }
+    }
+}
+
+impl From<Denial> for Problem {
+    fn from(denial: Denial) -> Self {
+        match denial {
+            Denial::NotAllowed { mode, .. } => {
+                Self::new("not_allowed", StatusCode::FORBIDDEN, denial.to_string())
+                    .hint("use a device with more permissions, or the owner's token")
+                    .details(json!({ "mode": mode }))
+            }
+            Denial::Rotated => Self::wrong_token(),
+            Denial::Revoked => Self::revoked_token(),
+        }
     }
 }
 
@@ -372,6 +391,10 @@ fn log_failed(error: &LogError, title: String) -> Problem {
         LogError::Full { .. } => {
             Problem::new("log_full", StatusCode::INSUFFICIENT_STORAGE, title).retryable()
         }
+        // Somebody else was first, or it is not known yet: whoever asks again hears how it stands.
+        LogError::Fenced { .. } | LogError::Unknown { .. } => {
+            Problem::new("busy", StatusCode::SERVICE_UNAVAILABLE, title).retryable()
+        }
         LogError::BadCursor { .. } => Problem::new("bad_cursor", StatusCode::BAD_REQUEST, title),
         LogError::NewerVersion { .. }
         | LogError::Corrupt { .. }
@@ -384,12 +407,21 @@ fn log_failed(error: &LogError, title: String) -> Problem {
     }
 }
 
-impl From<JsonRejection> for Problem {
-    fn from(rejection: JsonRejection) -> Self {
+impl From<BytesRejection> for Problem {
+    fn from(rejection: BytesRejection) -> Self {
         if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
             return Self::too_large(crate::intake::LARGE);
         }
         Self::invalid(rejection.body_text())
+    }
+}
+
+impl From<JsonRejection> for Problem {
+    fn from(rejection: JsonRejection) -> Self {
+        match rejection {
+            JsonRejection::BytesRejection(rejection) => rejection.into(),
+            other => Self::invalid(other.body_text()),
+        }
     }
 }
 
@@ -405,8 +437,8 @@ impl From<QueryRejection> for Problem {
     }
 }
 
-impl From<PathRejection> for Problem {
-    fn from(rejection: PathRejection) -> Self {
+impl From<RawPathParamsRejection> for Problem {
+    fn from(rejection: RawPathParamsRejection) -> Self {
         Self::invalid(rejection.body_text())
     }
 }

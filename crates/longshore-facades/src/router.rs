@@ -1,4 +1,4 @@
-//! All routes, and what every request passes first: its `Host`, its size, its token.
+//! All routes, and the checks of every request: its `Host`, its size, its token.
 
 use std::sync::Arc;
 
@@ -24,37 +24,37 @@ use crate::serve::HEAD_BYTES;
 use crate::tls::{Authority, Tls};
 use crate::{auth, callback, guard, metrics, native, pair, web};
 
-/// How often one address may offer a wrong token per minute before it has to wait.
+/// The most wrong tokens of one address per minute, before the address must wait.
 const WRONG_TOKENS: u32 = 30;
 
-/// How a hub is served.
+/// The settings of a hub's server.
 pub struct Setup {
-    /// The owner's token, and how a new one is kept.
+    /// The owner's token, and how a new one is stored.
     pub owner: Owner,
-    /// The names that the hub answers to.
+    /// The names under which clients may reach the hub.
     pub names: HostNames,
-    /// The keys that push services know us by.
+    /// The keys by which push services know the hub.
     pub vapid: Vapid,
-    /// Where pushes may go.
+    /// Where the hub may send pushes.
     pub outlet: Outlet,
-    /// The TLS that it is served with; none for plain HTTP.
+    /// The TLS of the server; none for plain HTTP.
     pub tls: Option<Tls>,
     /// The web app.
     pub web: &'static [web::File],
 }
 
-/// Why a hub cannot be served.
+/// Why the hub cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// The devices cannot be read.
+    /// The hub cannot read its devices.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// Pushes cannot be sent.
+    /// The hub cannot send pushes.
     #[error(transparent)]
     Push(#[from] PushError),
 }
 
-/// What every handler gets. The hub itself is behind the [`Gate`](crate::gate::Gate).
+/// The state of every handler. The hub itself is behind the [`Gate`](crate::gate::Gate).
 #[derive(Clone)]
 pub struct App {
     pub(crate) hub: Hub,
@@ -72,7 +72,7 @@ pub struct App {
 }
 
 impl App {
-    /// An app over a hub, for whoever has a token.
+    /// An app over a hub, for callers with a token.
     pub async fn open(hub: Hub, setup: Setup) -> Result<Self, SetupError> {
         let Setup { owner, names, vapid, outlet, tls, web } = setup;
         let keys = Keys::load(hub.clone(), owner).await?;
@@ -94,13 +94,14 @@ impl App {
         })
     }
 
-    /// At these addresses others reach it, the best one first. Without, it serves this machine alone.
+    /// Sets the addresses at which other machines reach the hub, the best one first. Without them, it serves
+    /// this machine only.
     #[must_use]
     pub fn reached_at(self, addresses: Vec<String>) -> Self {
         Self { addresses: addresses.into(), ..self }
     }
 
-    /// With programs that call back.
+    /// Adds programs that call back.
     #[must_use]
     pub fn with_callbacks(self, callbacks: Arc<dyn Callbacks>) -> Self {
         Self { callbacks, ..self }
@@ -132,7 +133,7 @@ pub fn router(app: App) -> Router {
     guarded(routes, app)
 }
 
-/// The door for programs that call back, and nothing else.
+/// The route for programs that call back, and nothing else.
 pub(crate) fn callback_router(app: App) -> Router {
     guarded(callbacks().fallback(async || Problem::no_route()), app)
 }
@@ -141,7 +142,7 @@ fn callbacks() -> Router<App> {
     Router::new().route("/ws/cli/{session}", get(callback::upgrade))
 }
 
-/// What every request passes, whatever it is for.
+/// The checks of every request.
 fn guarded(routes: Router<App>, app: App) -> Router {
     routes
         .layer(DefaultBodyLimit::max(intake::LARGE))
@@ -153,7 +154,7 @@ fn guarded(routes: Router<App>, app: App) -> Router {
         .with_state(app)
 }
 
-/// Refuses a body that says itself that it is too large, before any of it is sent.
+/// Refuses a body that announces to be too large, before any of it is read.
 async fn small_enough(request: Request, next: Next) -> Result<Response, Problem> {
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     match length.and_then(|length| length.parse::<u64>().ok()) {
@@ -162,8 +163,8 @@ async fn small_enough(request: Request, next: Next) -> Result<Response, Problem>
     }
 }
 
-/// Refuses a head that is longer than documented. Whoever reads it may take in more at once, and refuses only what is much
-/// too long.
+/// Refuses a head over the documented limit. The HTTP library reads longer heads and refuses only much longer
+/// ones.
 async fn short_head(request: Request, next: Next) -> Result<Response, Problem> {
     let between = ": \r\n".len();
     let fields = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + between);
@@ -179,13 +180,13 @@ async fn health() -> Json<serde_json::Value> {
     Json(json!({ "status": "ok" }))
 }
 
-/// The certificate of our own authority, for a phone that is to trust it. It is public by nature.
+/// The certificate of the hub's own authority, for a phone that is to trust it. It is public by nature.
 async fn authority(State(app): State<App>) -> Result<Response, Problem> {
     let authority = app.authority().ok_or_else(Problem::no_route)?;
     Ok(([(header::CONTENT_TYPE, "application/x-x509-ca-cert")], authority.pem.clone()).into_response())
 }
 
-/// Nothing that we answer is to be cached, framed or guessed at.
+/// Adds headers against caching, framing and type guessing to every response.
 async fn hardened(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();

@@ -1,11 +1,11 @@
-//! Connections: how many there may be, and how long each may take over what it has to say and to read.
+//! Connections: how many there may be, and how long each may take to send and to read.
 //!
 //! | bound | what happens there |
 //! |---|---|
-//! | [`CONNECTIONS`] | who comes gets a place, and the oldest of whoever holds the most leaves (`berth.rs`) |
-//! | [`HEAD_WITHIN`] | a client that takes longer over TLS, or to begin or to end the head of a request, is cut off |
-//! | [`HEAD_BYTES`], [`HEAD_FIELDS`] | a longer head is refused with 431 |
-//! | [`READ_WITHIN`] | a client that takes nothing for so long of what waits for it is cut off |
+//! | [`CONNECTIONS`] | a new connection gets a place, and the oldest one of the caller with the most ends (`berth.rs`) |
+//! | [`HEAD_WITHIN`] | the hub cuts off a client that takes longer over TLS, or over the head of a request |
+//! | [`HEAD_BYTES`], [`HEAD_FIELDS`] | the hub refuses a longer head with 431 |
+//! | [`READ_WITHIN`] | the hub cuts off a client that reads nothing of what waits for it for so long |
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -32,15 +32,15 @@ use crate::guard::Here;
 use crate::router::{App, callback_router, router};
 use crate::stall::WatchedStream;
 
-/// How long a client may be silent between requests, and how long it may take over the head of one.
+/// How long a client may be silent between requests, and how long the head of a request may take.
 pub const HEAD_WITHIN: Duration = Duration::from_secs(30);
-/// How long the head of a request may be: its address, and its headers with what stands between them.
+/// The longest head of a request: its address, and its headers with their separators.
 pub const HEAD_BYTES: usize = 64 << 10;
-/// How many headers it may have.
+/// The most headers of a request.
 pub const HEAD_FIELDS: usize = 100;
-/// What is read ahead of a client. Heads that are a little too long are read, so that their senders are told why.
+/// How much to read ahead. Heads that are slightly too long are read, so that their senders get the reason.
 const READ_AHEAD: usize = 2 * HEAD_BYTES;
-/// How long a client may take nothing of what waits for it.
+/// How long a client may read nothing of what waits for it.
 pub const READ_WITHIN: Duration = Duration::from_secs(30);
 
 /// Serves until told to stop. The caller brings the socket and the stop signal.
@@ -61,8 +61,8 @@ pub async fn serve(
     }
 }
 
-/// Serves nothing but the door for programs of this machine that call back, without TLS: they could not know whom to
-/// trust. For a listener on loopback.
+/// Serves only the route for programs of this machine that call back, without TLS, because such programs
+/// could not know whom to trust. For a listener on loopback.
 pub async fn serve_callbacks(listener: TcpListener, app: App) -> std::convert::Infallible {
     accept(listener, None, callback_router(app)).await
 }

@@ -1,7 +1,7 @@
-//! A connection that notices when the other side stops reading, and when its place is needed for somebody else.
+//! A connection that notices when the other side stops reading, and when another caller needs its place.
 //!
-//! A client that is slow is served at its pace. One that takes nothing at all for [`READ_WITHIN`] is cut off,
-//! whatever protocol it speaks: it can come back and go on from its seq.
+//! A slow client is served at its own pace. A client that reads nothing for [`READ_WITHIN`] is cut off,
+//! whatever protocol it speaks: it can reconnect and continue from its seq.
 
 use std::future::Future;
 use std::io;
@@ -21,11 +21,11 @@ use crate::serve::READ_WITHIN;
 /// A connection that notices when the other side stops reading, with its place among the connections.
 pub(crate) struct WatchedStream {
     stream: TcpStream,
-    /// Counts down while the other side takes nothing.
+    /// Counts down while the other side reads nothing.
     patience: Pin<Box<Sleep>>,
     stalled: bool,
     berth: Arc<Berth>,
-    /// Resolves when its place is given to somebody else.
+    /// Resolves when another caller gets the place.
     left: oneshot::Receiver<()>,
 }
 
@@ -35,7 +35,7 @@ impl WatchedStream {
         Self { stream, patience, stalled: false, berth, left }
     }
 
-    /// An error once its place is somebody else's.
+    /// An error once another caller has the place.
     fn stay(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         match Pin::new(&mut self.left).poll(cx) {
             Poll::Pending => Ok(()),

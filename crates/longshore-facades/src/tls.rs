@@ -1,7 +1,7 @@
-//! TLS of our own: a certificate of the user's, or one of a small authority that lives in the data folder.
+//! TLS with a certificate of the user, or of a small authority in the data folder.
 //!
-//! The authority is made once, so that a phone has to be told once to trust it. The certificate is made anew at every
-//! start, for the names that the hub has then; its key is never written down.
+//! The authority is made once, so a phone needs to trust it once. The hub makes a new certificate at every
+//! start, for its current names; the certificate's key is never written to disk.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,57 +21,57 @@ use tokio_rustls::TlsAcceptor;
 use crate::key_file;
 
 const DAY_MS: i64 = 24 * 3600 * 1_000;
-/// How long a certificate is good for; phones take none of more than 398 days.
+/// How many days a certificate is valid; phones accept at most 398.
 const DAYS: i64 = 390;
 
 /// Why there is no TLS.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file cannot be read or written.
+    /// The hub cannot read or write a file.
     #[error("{path}: {source}")]
     File {
-        /// Which one.
+        /// The file.
         path: String,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A file is not what it should be.
+    /// A file has the wrong content.
     #[error("{path} contains no {what} in PEM")]
     Pem {
-        /// Which one.
+        /// The file.
         path: String,
-        /// What it should hold.
+        /// What the file should hold.
         what: &'static str,
     },
-    /// A certificate cannot be made.
+    /// The hub cannot make a certificate.
     #[error("cannot make a certificate: {0}")]
     Make(#[from] rcgen::Error),
-    /// Certificate and key do not fit together, or are of no use.
+    /// Certificate and key do not fit together, or cannot be used.
     #[error("cannot use the certificate and its key: {0}")]
     Unusable(#[from] rustls::Error),
 }
 
-/// What a hub needs to speak TLS.
+/// The TLS of a server.
 #[derive(Clone)]
 pub struct Tls {
     pub(crate) acceptor: TlsAcceptor,
-    /// The SHA-256 of the certificate: what a program of this machine knows it by.
+    /// The SHA-256 of the certificate, by which programs of this machine know the hub.
     pub fingerprint: String,
-    /// Our own authority, where the certificate is of ours.
+    /// The hub's own authority, if it signed the certificate.
     pub authority: Option<Authority>,
 }
 
-/// An authority of our own, as others see it.
+/// The hub's own authority.
 #[derive(Clone, Debug)]
 pub struct Authority {
-    /// The SHA-256 of its certificate, in hex.
+    /// The SHA-256 of the authority's certificate, in hex.
     pub fingerprint: String,
-    /// Its certificate, for whoever wants to trust it.
+    /// The authority's certificate, for devices that want to trust it.
     pub pem: String,
 }
 
 impl Tls {
-    /// With the user's own files.
+    /// TLS with the user's own files.
     pub fn of_files(cert: &Path, key: &Path) -> Result<Self, TlsError> {
         let pem = |path: &Path, what| TlsError::Pem { path: path.display().to_string(), what };
         let (cert_text, key_text) = (read(cert)?, read(key)?);
@@ -81,7 +81,7 @@ impl Tls {
         Self::of(chain, key, None)
     }
 
-    /// With a certificate for these names, signed by the authority of this folder.
+    /// TLS with a certificate for these names, signed by the authority of this folder.
     pub fn local(folder: &Path, names: Vec<String>, now: Timestamp) -> Result<Self, TlsError> {
         let (authority, issuer) = load_authority(folder, now)?;
         let mut params = CertificateParams::new(names)?;
@@ -120,7 +120,7 @@ pub fn fingerprint(certificate: &[u8]) -> String {
 const CERT: &str = "ca.pem";
 const KEY: &str = "ca.key";
 
-/// The authority of a folder, which is made when it is missing.
+/// The authority of a folder, which is made if it is missing.
 fn load_authority(folder: &Path, now: Timestamp) -> Result<(Authority, Issuer<'static, KeyPair>), TlsError> {
     let (cert, key) = (folder.join(CERT), folder.join(KEY));
     let params = authority_params(now)?;
@@ -158,7 +158,7 @@ fn named(name: &str) -> DistinguishedName {
     named
 }
 
-/// From yesterday, as clocks differ, for so many days.
+/// Sets the validity: from yesterday, because clocks differ, for [`DAYS`].
 fn valid(params: &mut CertificateParams, now: Timestamp, days: i64) {
     let day = |after: i64| {
         // RFC 3339 begins with year, month and day.
@@ -176,7 +176,7 @@ fn read(path: &Path) -> Result<String, TlsError> {
     std::fs::read_to_string(path).map_err(|source| of_file(path, source))
 }
 
-/// A file of the authority, if there is one.
+/// A file of the authority, if it exists.
 fn read_own(path: &Path) -> Result<Option<String>, TlsError> {
     let bytes = key_file::read(path).map_err(|source| of_file(path, source))?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))

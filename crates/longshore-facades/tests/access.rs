@@ -1,126 +1,47 @@
 //! The security table: every call that changes something, tried by every device that may not.
 //!
-//! The walk goes over the described calls and over the methods of the socket as they are in the source, so that a new
-//! one cannot be forgotten: it fails here until it is refused, or said to be everybody's own affair.
+//! The walk goes over the table of calls, so that a new one cannot be forgotten. What a device may do follows from the
+//! table's access, and the gate must refuse the rest and nothing else.
 
 use std::cell::RefCell;
 use std::io::Write;
 
-use longshore_model::id::SessionId;
+use longshore_facades::native::calls;
 use serde_json::{Value, json};
 
 use crate::rig::{Rig, TOKEN};
+use crate::walk::{NOBODY, access_of, is_unreadable, over_http, params_of};
 
-const METHODS: &str = include_str!("../src/native/socket_calls.rs");
-const NOBODY: &str = "0190c0de-0000-7000-8000-000000000001";
-
-/// What every device may do, since it concerns nobody else: its own presence and its own pushes.
-const OWN: [&str; 4] = [
-    "POST /api/v1/presence",
-    "POST /api/v1/push/subscribe",
-    "DELETE /api/v1/push/subscribe",
-    "POST /api/v1/push/test",
-];
-/// What changes nothing, but shows more than the log does.
-const SHOWN_TO_FEW: [&str; 2] = ["GET /api/v1/folders", "GET /admin/pair/qr.svg"];
-/// What a device that approves may do besides looking.
-const DECIDES: [&str; 1] = ["POST /api/v1/approvals/{id}"];
-
-/// Methods of the socket that only look, or are everybody's own affair.
-const LOOKS: [&str; 23] = [
-    "subscribe",
-    "unsubscribe",
-    "watch",
-    "unwatch",
-    "ping",
-    "agents",
-    "models",
-    "sessions",
-    "session",
-    "events",
-    "timeline",
-    "approvals",
-    "handBack",
-    "search",
-    "me",
-    "devices",
-    "presence",
-    "pushKey",
-    "pushSubscribe",
-    "pushUnsubscribe",
-    "pushTest",
-    "usage",
-    "machines",
-];
-
-/// A body that every call can read.
-fn body_of(call: &str) -> Option<Value> {
-    Some(match call {
-        "POST /api/v1/sessions" => json!({ "agent": "codex", "cwd": "/w" }),
-        "PATCH /api/v1/sessions/{id}" => json!({ "title": "mine" }),
-        "POST /api/v1/sessions/{id}/prompts" => json!({ "content": "go" }),
-        "PATCH /api/v1/sessions/{id}/prompts/{prompt}" => json!({ "text": "go" }),
-        "POST /api/v1/approvals/{id}" => json!({ "decision": "allow_once" }),
-        "POST /api/v1/questions/{id}" => json!({ "answers": {} }),
-        _ => return None,
-    })
-}
-
-/// Parameters that every method can read.
-fn params_of(method: &str, session: SessionId) -> Value {
-    match method {
-        "open" => json!({ "agent": "codex", "cwd": "/w" }),
-        "update" => json!({ "session": session, "title": "mine" }),
-        "prompt" => json!({ "session": session, "content": "go" }),
-        "editPrompt" => json!({ "session": session, "prompt": NOBODY, "text": "go" }),
-        "cancelPrompt" => json!({ "session": session, "prompt": NOBODY }),
-        "interrupt" | "revive" | "close" | "fork" | "sendQueued" | "discardQueue" | "resume" | "release"
-        | "deleteHistory" => json!({ "session": session }),
-        "decide" => json!({ "approval": NOBODY, "decision": "allow_once" }),
-        "answer" => json!({ "question": NOBODY, "answers": {} }),
-        "import" => json!({ "events": [] }),
-        "revoke" => json!({ "device": NOBODY }),
-        _ => json!({}),
-    }
-}
+/// The modes of devices that may not change what they like.
+const MODES: [&str; 2] = ["read_only", "approve"];
 
 #[tokio::test]
 async fn a_device_that_may_not_changes_nothing_over_http() {
     let mut rig = Rig::new().await;
     let session = rig.ready().await;
     let before = rig.hub.session(session).await.unwrap();
-    let (look, _) = rig.device("read_only").await;
-    let (approve, _) = rig.device("approve").await;
-    let document = longshore_facades::native::openapi();
-    let mut tried = 0;
-    for (path, operations) in document["paths"].as_object().unwrap() {
-        for (method, operation) in operations.as_object().unwrap() {
-            let method = method.to_uppercase();
-            let call = format!("{method} {path}");
-            let is_open = operation.get("security").is_some();
-            let changes = method != "GET" || SHOWN_TO_FEW.contains(&call.as_str());
-            if is_open || !changes || OWN.contains(&call.as_str()) {
-                continue;
-            }
-            let method =
-                ["GET", "POST", "PATCH", "DELETE"].into_iter().find(|known| *known == method).unwrap();
-            let at = path.replace("{id}", &session.to_string()).replace("{prompt}", NOBODY);
-            for (token, allowed) in [(&look, false), (&approve, DECIDES.contains(&call.as_str()))] {
-                let asked = rig.bare(method, at.as_str()).header("authorization", format!("Bearer {token}"));
-                let asked = match body_of(&call) {
-                    Some(body) => asked.json(&body),
-                    None => asked,
-                };
-                let reply = asked.send().await;
-                match allowed {
-                    false => assert_eq!(reply.problem(), (403, "not_allowed".to_owned()), "{call}"),
-                    true => assert_ne!(reply.status, 403, "{call}"),
-                }
-                tried += 1;
+    for mode in MODES {
+        let (token, _) = rig.device(mode).await;
+        let mut refused = 0;
+        for call in calls() {
+            let params = params_of(call.name, &session.to_string());
+            let request = over_http(&rig, call, &params).header("authorization", format!("Bearer {token}"));
+            let reply = request.send().await;
+            if call.access <= access_of(mode) {
+                assert!(![401, 403].contains(&reply.status), "{mode} {}: {}", call.name, reply.text());
+            } else {
+                assert_eq!(reply.problem(), (403, "not_allowed".to_owned()), "{mode} {}", call.name);
+                refused += 1;
             }
         }
+        assert!(refused >= 22, "{refused}");
+        let code =
+            rig.bare("GET", "/admin/pair/qr.svg?code=x").header("authorization", format!("Bearer {token}"));
+        assert_eq!(code.send().await.problem(), (403, "not_allowed".to_owned()), "{mode}");
+        let anew = rig.bare("GET", "/api/v1/agents/codex/models?anew=true");
+        let anew = anew.header("authorization", format!("Bearer {token}")).send().await;
+        assert_eq!(anew.problem(), (403, "not_allowed".to_owned()), "that would start an agent");
     }
-    assert!(tried >= 30, "{tried}");
     assert_eq!(rig.hub.session(session).await.unwrap(), before);
     assert!(rig.left().is_empty(), "no agent was told anything");
     assert_eq!(rig.get("/api/v1/devices").await.ok(200)["devices"].as_array().unwrap().len(), 2);
@@ -131,28 +52,39 @@ async fn a_device_that_may_not_changes_nothing_over_the_socket() {
     let mut rig = Rig::new().await;
     let session = rig.ready().await;
     let before = rig.hub.session(session).await.unwrap();
-    let methods: Vec<&str> = METHODS
-        .lines()
-        .filter_map(|line| line.trim_start().strip_prefix('"')?.split_once("\" => "))
-        .map(|(method, _)| method)
-        .collect();
-    for mode in ["read_only", "approve"] {
+    for mode in MODES {
         let (token, _) = rig.device(mode).await;
         let mut socket = rig.socket_of(&token).await.unwrap();
-        let mut tried = 0;
-        for method in methods.iter().filter(|method| !LOOKS.contains(method)) {
-            let refused = socket.refused(method, params_of(method, session)).await;
-            let expected =
-                if mode == "approve" && *method == "decide" { "unknown_ask" } else { "not_allowed" };
-            assert_eq!(refused, expected, "{mode} {method}");
-            tried += 1;
+        let mut refused = 0;
+        for call in calls() {
+            let answer = socket.call(call.name, params_of(call.name, &session.to_string())).await;
+            let code = answer.as_ref().err().map(|problem| problem["code"].clone());
+            if call.access <= access_of(mode) {
+                assert_ne!(code, Some(json!("not_allowed")), "{mode} {}", call.name);
+                assert!(!answer.as_ref().is_err_and(|problem| is_unreadable(call, problem)), "{answer:?}");
+            } else {
+                assert_eq!(code, Some(json!("not_allowed")), "{mode} {}: {answer:?}", call.name);
+                refused += 1;
+            }
         }
-        assert!(tried >= 16, "{tried}");
+        assert!(refused >= 22, "{refused}");
         let anew = json!({ "agent": "codex", "anew": true });
         assert_eq!(socket.refused("models", anew).await, "not_allowed", "that would start an agent");
     }
     assert_eq!(rig.hub.session(session).await.unwrap(), before);
     assert!(rig.left().is_empty(), "no agent was told anything");
+}
+
+#[tokio::test]
+async fn a_full_device_may_do_everything_but_what_is_the_owners() {
+    let rig = Rig::new().await;
+    let (token, _) = rig.device("full").await;
+    let mut socket = rig.socket_of(&token).await.unwrap();
+    for call in calls() {
+        let answer = socket.call(call.name, params_of(call.name, NOBODY)).await;
+        let is_refused = answer.as_ref().is_err_and(|problem| problem["code"] == "not_allowed");
+        assert_eq!(is_refused, call.access > access_of("full"), "{}: {answer:?}", call.name);
+    }
 }
 
 #[tokio::test]

@@ -154,3 +154,33 @@ async fn data_too_deep_to_be_read_back_is_not_written_down() {
     let timeline = rig.get(format!("/api/v1/sessions/{session}/timeline")).await.ok(200);
     assert_eq!(timeline["items"][1]["kind"], "approval", "what was written can be read");
 }
+
+/// A client that forgets the header, or the body, has said nothing, and nothing is done in its name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_does_not_say_that_it_is_json_is_refused_and_answers_nothing() {
+    let mut rig = Rig::new().await;
+    let (session, turn) = rig.working().await;
+    let question =
+        rig.question(session, turn, json!([{ "id": "a", "label": "", "text": "", "kind": "text" }])).await;
+    let calls = [
+        ("POST", format!("/api/v1/questions/{question}"), r#"{"action":"decline"}"#),
+        ("PATCH", format!("/api/v1/sessions/{session}"), r#"{"title":"Another"}"#),
+        ("POST", format!("/api/v1/sessions/{session}/queue/send"), r#"{"all":true}"#),
+    ];
+    for (method, path, body) in calls {
+        let mut call = rig.call(method, path).body("", body);
+        call.forget("content-type");
+        assert_eq!(call.send().await.problem(), (400, "invalid_request".to_owned()), "{method} {body}");
+    }
+    for (method, path) in
+        [("POST", format!("/api/v1/questions/{question}")), ("PATCH", format!("/api/v1/sessions/{session}"))]
+    {
+        assert_eq!(
+            rig.call(method, path).send().await.problem(),
+            (400, "invalid_request".to_owned()),
+            "{method}"
+        );
+    }
+    let inbox = rig.get("/api/v1/approvals").await.ok(200);
+    assert_eq!(inbox["questions"][0]["question"], json!(question), "it still waits");
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use longshore_log::{Log, MemoryLog};
+use longshore_log::MemoryLog;
 use longshore_model::device::{PushKeys, PushSubscription, StoredPush};
 use serde_json::{Value, json};
 
@@ -212,7 +212,7 @@ async fn a_rotated_token_ends_every_socket_and_every_code() {
 
 #[tokio::test]
 async fn devices_outlive_the_hub() {
-    let log: Arc<dyn Log> = Arc::new(MemoryLog::default());
+    let log = Arc::new(MemoryLog::default());
     let first = Rig::over(Arc::clone(&log), None).await;
     let (kept, _) = first.device("read_only").await;
     let (gone, id) = first.device("full").await;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use longshore_facades::native::{calls, socket_methods};
 use longshore_model::event::{Body, Category};
 use serde_json::{Value, json};
 
 const PROBLEMS: &str = include_str!("../src/problem.rs");
-const METHODS: &str = include_str!("../src/native/socket_calls.rs");
 const ERRORS: &str = include_str!("../../../docs/errors.md");
 const API: &str = include_str!("../../../docs/api.md");
 
@@ -48,14 +48,20 @@ fn every_code_is_documented_and_every_documented_code_exists() {
 
 #[test]
 fn every_method_of_the_socket_is_documented() {
-    let methods: Vec<&str> = METHODS
-        .lines()
-        .filter_map(|line| line.trim_start().strip_prefix('"')?.split_once("\" => "))
-        .map(|(method, _)| method)
-        .collect();
-    assert!(methods.len() >= 23, "{methods:?}");
-    for method in methods {
+    let own = socket_methods().map(|method| method.name);
+    for method in calls().iter().map(|call| call.name).chain(own) {
         assert!(API.contains(&format!("| `{method}` |")), "docs/api.md has no row for `{method}`");
+    }
+}
+
+#[test]
+fn every_call_of_http_is_documented() {
+    for call in calls() {
+        let (verb, path) = (call.verb.name(), call.path);
+        let of_session = path.strip_prefix("/api/v1/sessions/{session}/").map(|rest| format!(".../{rest}"));
+        let row = |path: &str| format!("| `{verb} {path}` |");
+        let is_there = API.contains(&row(path)) || of_session.is_some_and(|short| API.contains(&row(&short)));
+        assert!(is_there, "docs/api.md has no row for `{verb} {path}`");
     }
 }
 

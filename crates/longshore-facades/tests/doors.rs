@@ -1,12 +1,14 @@
 //! Who comes in: with which token, by which name, from which page.
 
+use longshore_facades::native::calls;
 use longshore_model::id::SessionId;
 use serde_json::{Value, json};
 
-use crate::rig::Rig;
+use crate::rig::{Rig, TOKEN};
 use crate::socket::{allowed, open, request};
+use crate::walk::{NOBODY, is_unreadable, over_http, params_of};
 
-/// Every call that the description lists: method and path, with ids that belong to nothing.
+/// Everything that the description lists: method and path, with ids that belong to nothing.
 fn described(document: &Value) -> Vec<(&'static str, String)> {
     let mut calls = Vec::new();
     for (path, operations) in document["paths"].as_object().unwrap() {
@@ -14,8 +16,8 @@ fn described(document: &Value) -> Vec<(&'static str, String)> {
             let method = ["GET", "POST", "PATCH", "DELETE"]
                 .into_iter()
                 .find(|known| known.eq_ignore_ascii_case(method));
-            let nobody = "0190c0de-0000-7000-8000-000000000001";
-            let path = path.replace("{id}", nobody).replace("{prompt}", nobody);
+            let filled = path.split('/').map(|part| if part.starts_with('{') { NOBODY } else { part });
+            let path = filled.collect::<Vec<_>>().join("/");
             calls.push((method.expect("a method that the walk does not know"), path));
         }
     }
@@ -36,11 +38,17 @@ async fn health_says_that_the_hub_is_there_and_nothing_else() {
 #[tokio::test]
 async fn every_described_call_is_there_and_needs_the_token() {
     let rig = Rig::new().await;
-    let calls = described(&longshore_facades::native::openapi());
-    assert!(calls.len() > 20, "{calls:?}");
+    let document = longshore_facades::native::openapi();
+    for call in calls() {
+        let operation = &document["paths"][call.path][call.verb.name().to_ascii_lowercase()];
+        assert_eq!(operation["summary"], call.summary, "{}", call.name);
+        assert!(operation["responses"][call.status.as_str()].is_object(), "{}", call.name);
+    }
+    let described = described(&document);
+    assert_eq!(described.len(), calls().len() + 10, "{described:?}");
     let open = ["/health", "/prove", "/pair/consume", "/pair/token", "/ca.pem"];
     // The last call of the walk takes the token away.
-    let (last, others): (Vec<_>, Vec<_>) = calls.iter().partition(|(_, path)| path.ends_with("/rotate"));
+    let (last, others): (Vec<_>, Vec<_>) = described.iter().partition(|(_, path)| path.ends_with("/rotate"));
     for (method, path) in others.into_iter().chain(last).filter(|(_, path)| !open.contains(&path.as_str())) {
         let refused = rig.bare(method, path).send().await;
         assert_eq!(refused.problem(), (401, "no_token".to_owned()), "{method} {path}");
@@ -50,6 +58,27 @@ async fn every_described_call_is_there_and_needs_the_token() {
         assert!(!missing, "{method} {path} is described and not there: {}", reply.text());
         assert!(reply.status < 500, "{method} {path}: {}", reply.text());
     }
+}
+
+#[tokio::test]
+async fn every_call_that_is_done_has_its_status() {
+    let mut rig = Rig::new().await;
+    let session = rig.ready().await;
+    let mut done = 0;
+    for call in calls().iter().filter(|call| call.name != "rotateToken") {
+        let params = params_of(call.name, &session.to_string());
+        let request = over_http(&rig, call, &params).header("authorization", format!("Bearer {TOKEN}"));
+        let reply = request.send().await;
+        if reply.status < 400 {
+            reply.ok(call.status.as_u16());
+            let is_made = call.status.as_u16() == 201;
+            assert_eq!(reply.header("location").is_some(), is_made, "{}", call.name);
+            done += 1;
+        } else {
+            assert!(!is_unreadable(call, &reply.json()), "{}", reply.text());
+        }
+    }
+    assert!(done >= 20, "{done}");
 }
 
 #[tokio::test]
@@ -176,4 +205,22 @@ async fn an_id_that_is_none_is_said_to_be_none() {
         let reply = rig.call(method, format!("/api/v1/sessions/{nobody}{path}")).send().await;
         assert_eq!(reply.problem(), (404, "unknown_session".to_owned()), "{path}");
     }
+}
+
+#[tokio::test]
+async fn what_the_path_names_is_no_member_of_the_body_or_the_query() {
+    let mut rig = Rig::new().await;
+    let session = rig.ready().await;
+    let place = format!("/api/v1/sessions/{session}");
+    let twice = json!({ "session": session, "content": "go" });
+    let said = rig.call("POST", format!("{place}/prompts")).json(&twice).send().await;
+    assert_eq!(said.problem(), (400, "invalid_request".to_owned()));
+    assert!(said.text().contains("duplicate field `session`"), "{}", said.text());
+    let looked = rig.get(format!("{place}/timeline?session={session}")).await;
+    assert_eq!(looked.problem(), (400, "invalid_request".to_owned()));
+    let plain = rig.call("POST", format!("{place}/prompts")).body("text/plain", "{}").send().await;
+    assert_eq!(plain.problem(), (400, "invalid_request".to_owned()));
+    assert!(plain.text().contains("application/json"), "{}", plain.text());
+    // A call that takes nothing else leaves a body alone, whatever it is.
+    rig.call("DELETE", &place).body("text/plain", "[").send().await.ok(200);
 }

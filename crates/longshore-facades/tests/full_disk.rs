@@ -2,27 +2,18 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use longshore_log::{
-    Batch, Compacted, Hit, Log, LogError, LogFuture, MemoryLog, SessionFilter, SessionPage, Stats, WithRaw,
-};
+use longshore_log::{KeyEntry, KeyWatch, Keyring, LogError, LogFuture, MemoryLog, Revision, Stores};
 use longshore_model::device::{PushKeys, PushSubscription, StoredDevice, StoredPush};
-use longshore_model::event::AgentName;
-use longshore_model::frame::Frame;
-use longshore_model::id::{Seq, SessionId};
-use longshore_model::info::SessionInfo;
-use longshore_model::lifecycle::NativeId;
-use longshore_model::time::Timestamp;
-use longshore_model::usage::DayUsage;
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use crate::rig::{Rig, soon};
 
-/// A log whose disk can be full, for devices and for where they are woken.
+/// A keyring whose disk can be full.
 #[derive(Default)]
 struct Crammed {
-    log: MemoryLog,
+    log: Arc<MemoryLog>,
     full: AtomicBool,
 }
 
@@ -37,80 +28,47 @@ impl Crammed {
     fn set_full(&self, full: bool) {
         self.full.store(full, Ordering::SeqCst);
     }
+
+    fn stores(self: &Arc<Self>) -> Stores {
+        Stores { journal: self.log.clone(), catalog: self.log.clone(), keyring: self.clone() }
+    }
+
+    async fn devices(&self) -> Result<Vec<StoredDevice>, LogError> {
+        (self as &dyn Keyring).devices().await
+    }
+
+    async fn pushes(&self) -> Result<Vec<StoredPush>, LogError> {
+        (self as &dyn Keyring).pushes().await
+    }
 }
 
-impl Log for Crammed {
-    fn put_device(&self, device: StoredDevice) -> LogFuture<'_, ()> {
+impl Keyring for Crammed {
+    fn put_if(
+        &self,
+        key: String,
+        value: String,
+        expected: Revision,
+        ttl: Option<Duration>,
+    ) -> LogFuture<'_, Option<Revision>> {
         Box::pin(async move {
             self.fits()?;
-            self.log.put_device(device).await
+            self.log.put_if(key, value, expected, ttl).await
         })
     }
-    fn put_push(&self, push: StoredPush) -> LogFuture<'_, ()> {
+    fn delete(&self, key: String, expected: Option<Revision>) -> LogFuture<'_, bool> {
         Box::pin(async move {
             self.fits()?;
-            self.log.put_push(push).await
+            self.log.delete(key, expected).await
         })
     }
-    fn drop_push(&self, endpoint: String) -> LogFuture<'_, ()> {
-        Box::pin(async move {
-            self.fits()?;
-            self.log.drop_push(endpoint).await
-        })
+    fn get(&self, key: String) -> LogFuture<'_, Option<KeyEntry>> {
+        self.log.get(key)
     }
-    fn append(&self, batch: Batch) -> LogFuture<'_, ()> {
-        self.log.append(batch)
+    fn list(&self, prefix: String) -> LogFuture<'_, Vec<KeyEntry>> {
+        self.log.list(prefix)
     }
-    fn read(&self, session: SessionId, after: Seq, limit: usize, raw: WithRaw) -> LogFuture<'_, Vec<Frame>> {
-        self.log.read(session, after, limit, raw)
-    }
-    fn head(&self, session: SessionId) -> LogFuture<'_, Seq> {
-        self.log.head(session)
-    }
-    fn session(&self, session: SessionId) -> LogFuture<'_, Option<SessionInfo>> {
-        self.log.session(session)
-    }
-    fn sessions(&self, filter: SessionFilter) -> LogFuture<'_, SessionPage> {
-        self.log.sessions(filter)
-    }
-    fn unfinished(&self) -> LogFuture<'_, Vec<SessionInfo>> {
-        self.log.unfinished()
-    }
-    fn cut(&self) -> LogFuture<'_, Vec<SessionInfo>> {
-        self.log.cut()
-    }
-    fn session_of(&self, ask: Uuid) -> LogFuture<'_, Option<SessionId>> {
-        self.log.session_of(ask)
-    }
-    fn native(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, Option<SessionInfo>> {
-        self.log.native(agent, native)
-    }
-    fn search(&self, query: String, limit: usize) -> LogFuture<'_, Vec<Hit>> {
-        self.log.search(query, limit)
-    }
-    fn compact(&self, ended_before: Timestamp) -> LogFuture<'_, Compacted> {
-        self.log.compact(ended_before)
-    }
-    fn forget(&self, updated_before: Timestamp) -> LogFuture<'_, u64> {
-        self.log.forget(updated_before)
-    }
-    fn erase(&self, session: SessionId) -> LogFuture<'_, bool> {
-        self.log.erase(session)
-    }
-    fn is_erased(&self, native: NativeId) -> LogFuture<'_, bool> {
-        self.log.is_erased(native)
-    }
-    fn usage(&self, since: Timestamp) -> LogFuture<'_, Vec<DayUsage>> {
-        self.log.usage(since)
-    }
-    fn devices(&self) -> LogFuture<'_, Vec<StoredDevice>> {
-        self.log.devices()
-    }
-    fn pushes(&self) -> LogFuture<'_, Vec<StoredPush>> {
-        self.log.pushes()
-    }
-    fn stats(&self) -> LogFuture<'_, Stats> {
-        self.log.stats()
+    fn watch(&self, prefix: String) -> KeyWatch {
+        self.log.watch(prefix)
     }
 }
 
@@ -126,7 +84,7 @@ async fn listed(rig: &Rig) -> Value {
 #[tokio::test]
 async fn a_device_that_is_revoked_on_a_full_disk_stays_out_and_is_written_down_when_there_is_room() {
     let log = Arc::new(Crammed::default());
-    let rig = Rig::over(log.clone(), None).await;
+    let rig = Rig::over(log.stores(), None).await;
     let (token, id) = rig.device("full").await;
     let written = async |log: &Crammed| log.devices().await.unwrap()[0].device.revoked_at.is_some();
     log.set_full(true);
@@ -158,14 +116,14 @@ async fn a_device_that_is_revoked_on_a_full_disk_stays_out_and_is_written_down_w
     })
     .await;
     assert!(!log.devices().await.unwrap()[0].device.unsaved, "what is kept is kept");
-    let next = Rig::over(log, None).await;
+    let next = Rig::over(log.stores(), None).await;
     assert!(!is_let_in(&next, &token).await, "after a restart too");
 }
 
 #[tokio::test]
 async fn a_revocation_that_is_repeated_when_there_is_room_is_written_down_at_once() {
     let log = Arc::new(Crammed::default());
-    let rig = Rig::over(log.clone(), None).await;
+    let rig = Rig::over(log.stores(), None).await;
     let (token, id) = rig.device("full").await;
     log.set_full(true);
     let path = format!("/api/v1/devices/{id}");
@@ -180,14 +138,14 @@ async fn a_revocation_that_is_repeated_when_there_is_room_is_written_down_at_onc
 #[tokio::test]
 async fn browsers_that_are_forgotten_on_a_full_disk_are_woken_no_more() {
     let log = Arc::new(Crammed::default());
-    let rig = Rig::over(log.clone(), None).await;
+    let rig = Rig::over(log.stores(), None).await;
     let keys = PushKeys {
         p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
             .to_owned(),
         auth: "BTBZMqHH6r4Tts7J_aSIgg".to_owned(),
     };
     let subscription = PushSubscription { endpoint: "http://127.0.0.1:9/one".to_owned(), keys };
-    log.put_push(StoredPush { device: None, subscription }).await.unwrap();
+    rig.hub.put_push(StoredPush { device: None, subscription }).await.unwrap();
     rig.call("POST", "/api/v1/push/test").send().await.ok(200);
     log.set_full(true);
     let refused = rig.call("DELETE", "/api/v1/push/subscribe").send().await;
@@ -206,10 +164,10 @@ async fn browsers_that_are_forgotten_on_a_full_disk_are_woken_no_more() {
 #[tokio::test]
 async fn a_token_that_was_rotated_is_told_whatever_else_the_disk_takes() {
     let log = Arc::new(Crammed::default());
-    let rig = Rig::over(log.clone(), None).await;
+    let rig = Rig::over(log.stores(), None).await;
     let keys = PushKeys { p256dh: "p".to_owned(), auth: "a".to_owned() };
     let subscription = PushSubscription { endpoint: "http://127.0.0.1:9/one".to_owned(), keys };
-    log.put_push(StoredPush { device: None, subscription }).await.unwrap();
+    rig.hub.put_push(StoredPush { device: None, subscription }).await.unwrap();
     log.set_full(true);
     let told = rig.call("POST", "/admin/token/rotate").json(&json!({})).send().await.ok(200);
     let token = told["token"].as_str().unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use longshore_facades::berth::{OF_ONE_DEVICE, STRANGERS};
 use longshore_facades::intake::{HELD_OF_ONE, LARGE, PACE, SMALL, STRANGER_WITHIN};
-use longshore_log::{Log, MemoryLog};
+use longshore_log::MemoryLog;
 use longshore_model::device::{PushKeys, PushSubscription, StoredPush};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -134,7 +134,7 @@ async fn a_request_with_the_old_token_of_the_owner_ends_when_it_is_rotated() {
 /// The end of its own connection comes before the answer; what it asked for is done all the same.
 #[tokio::test]
 async fn a_device_that_revokes_itself_over_its_socket_is_out_for_good() {
-    let log: Arc<dyn Log> = Arc::new(MemoryLog::default());
+    let log = Arc::new(MemoryLog::default());
     let first = Rig::over(Arc::clone(&log), None).await;
     for _ in 0..5 {
         let (token, id) = first.device("full").await;

@@ -5,6 +5,7 @@
 mod access;
 mod asks;
 mod callbacks;
+mod contract;
 mod devices;
 mod docs;
 mod doors;
@@ -24,3 +25,6 @@ mod secure;
 mod sessions;
 mod socket;
 mod subscriptions;
+#[path = "../../longshore-model/tests/typescript.rs"]
+mod typescript;
+mod walk;

@@ -10,8 +10,11 @@ use longshore_facades::guard::HostNames;
 use longshore_facades::push::{Outlet, Vapid};
 use longshore_facades::tls::Tls;
 use longshore_facades::{App, Setup, serve};
-use longshore_log::{Log, MemoryLog};
-use longshore_model::anchor::{Answer, Folders, FromAnchor, Launch, Query, ToAnchor};
+use longshore_log::{MemoryLog, Stores};
+use longshore_model::anchor::{
+    AgentQuestion, Answer, Folders, FoldersQuery, FromAnchor, Launch, Machine, PastCount, Query, ToAnchor,
+    WorkTreeQuery,
+};
 use longshore_model::approval::{ApprovalRequest, Decision, QuestionRequest, Subject};
 use longshore_model::capability::{AgentInfo, Capabilities, Mode, ModelInfo};
 use longshore_model::command::AgentCommand;
@@ -97,9 +100,11 @@ fn agents() -> Vec<AgentInfo> {
 
 fn answer(query: &Query) -> Result<Answer, String> {
     match query {
-        Query::Agents { .. } => Ok(Answer::Agents { machine: "here".to_owned(), agents: agents() }),
-        Query::Models { agent, .. } if &**agent == MUTE => Err("mute did not answer within 15 s".to_owned()),
-        Query::Models { .. } => {
+        Query::Agents(_) => Ok(Answer::Agents(Machine { name: "here".to_owned(), agents: agents() })),
+        Query::Agent(AgentQuestion::Models(query)) if &*query.agent == MUTE => {
+            Err("mute did not answer within 15 s".to_owned())
+        }
+        Query::Agent(AgentQuestion::Models(_)) => {
             let model = ModelInfo {
                 id: "large".to_owned(),
                 title: "Large".to_owned(),
@@ -107,19 +112,21 @@ fn answer(query: &Query) -> Result<Answer, String> {
                 default: true,
                 efforts: vec!["low".to_owned(), "high".to_owned()],
             };
-            Ok(Answer::Models { models: vec![model] })
+            Ok(Answer::Models(vec![model]))
         }
-        Query::Past => Ok(Answer::Past { found: 3, unread: 1 }),
-        Query::WorkTree { path } => {
+        Query::Past(_) => Ok(Answer::Past(PastCount { found: 3, unread: 1 })),
+        Query::WorkTree(WorkTreeQuery { path }) => {
             let fault = (path == "/nowhere").then(|| "it does not exist".to_owned());
-            Ok(Answer::WorkTree { fault })
+            Ok(Answer::WorkTree(fault))
         }
-        Query::RecordSize { .. } => Ok(Answer::RecordSize { size: None }),
-        Query::Folders { path } => {
+        Query::RecordSize(_) => Ok(Answer::RecordSize(None)),
+        Query::Folders(FoldersQuery { path }) => {
             let path = path.clone().unwrap_or_else(|| "/home/dev".to_owned());
             Ok(Answer::Folders(Folders { path, parent: None, folders: vec!["boat".to_owned()] }))
         }
-        Query::Git { .. } | Query::Sessions { .. } | Query::Messages { .. } => Err("not here".to_owned()),
+        Query::Git(_) | Query::Agent(AgentQuestion::Sessions(_) | AgentQuestion::Messages(_)) => {
+            Err("not here".to_owned())
+        }
     }
 }
 
@@ -133,12 +140,12 @@ impl Rig {
         Self::made(Arc::new(MemoryLog::default()), None, change).await
     }
 
-    pub(crate) async fn over(log: Arc<dyn Log>, tls: Option<Tls>) -> Self {
-        Self::made(log, tls, |app| app).await
+    pub(crate) async fn over(stores: impl Into<Stores>, tls: Option<Tls>) -> Self {
+        Self::made(stores, tls, |app| app).await
     }
 
-    async fn made(log: Arc<dyn Log>, tls: Option<Tls>, change: impl FnOnce(App) -> App) -> Self {
-        let hub = Hub::new(log);
+    async fn made(stores: impl Into<Stores>, tls: Option<Tls>, change: impl FnOnce(App) -> App) -> Self {
+        let hub = Hub::new(stores);
         let (to_anchor, mut from_hub) = mpsc::channel(256);
         let (tell, told) = mpsc::unbounded_channel();
         let (answering, mut may_answer) = watch::channel(true);

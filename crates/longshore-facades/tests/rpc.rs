@@ -1,9 +1,11 @@
 //! The socket's manners: ids, methods, parameters, and frames that are none.
 
+use longshore_facades::native::{calls, socket_methods};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::rig::Rig;
+use crate::walk::params_of;
 
 #[tokio::test]
 async fn an_answer_has_the_id_of_its_request() {
@@ -70,42 +72,10 @@ async fn what_cannot_be_understood_gets_an_error_and_the_socket_lives() {
 async fn unknown_parameters_are_refused_for_every_method() {
     let mut rig = Rig::new().await;
     let session = rig.ready().await;
-    let id = rig.item();
     let mut socket = rig.socket().await;
-    for (method, mut params) in [
-        ("subscribe", json!({ "session": session, "after": 0 })),
-        ("unsubscribe", json!({ "session": session })),
-        ("watch", json!({})),
-        ("unwatch", json!({})),
-        ("agents", json!({})),
-        ("models", json!({ "agent": "codex" })),
-        ("sessions", json!({ "limit": 1 })),
-        ("open", json!({ "agent": "codex", "cwd": "/w" })),
-        ("session", json!({ "session": session })),
-        ("update", json!({ "session": session })),
-        ("prompt", json!({ "session": session, "content": "a" })),
-        ("editPrompt", json!({ "session": session, "prompt": id, "text": "a" })),
-        ("cancelPrompt", json!({ "session": session, "prompt": id })),
-        ("sendQueued", json!({ "session": session })),
-        ("discardQueue", json!({ "session": session })),
-        ("resume", json!({ "session": session })),
-        ("resumeAll", json!({})),
-        ("release", json!({ "session": session })),
-        ("deleteHistory", json!({ "session": session })),
-        ("interrupt", json!({ "session": session })),
-        ("revive", json!({ "session": session })),
-        ("close", json!({ "session": session })),
-        ("fork", json!({ "session": session })),
-        ("events", json!({ "session": session })),
-        ("timeline", json!({ "session": session })),
-        ("approvals", json!({})),
-        ("decide", json!({ "approval": id, "decision": "deny" })),
-        ("answer", json!({ "question": id })),
-        ("search", json!({ "q": "a" })),
-        ("import", json!({ "events": [] })),
-        ("importPast", json!({})),
-        ("handBack", json!({ "session": session })),
-    ] {
+    let own = socket_methods().map(|method| method.name);
+    for method in calls().iter().map(|call| call.name).chain(own) {
+        let mut params = params_of(method, &session.to_string());
         params["colour"] = json!("red");
         let problem = socket.call(method, params).await.expect_err(method);
         assert_eq!(problem["code"], "invalid_request", "{method}: {problem}");

@@ -185,4 +185,15 @@ async fn what_was_said_is_imported_as_it_was() {
     };
     assert_eq!((said(&again), said(&events).len()), (said(&events), 2));
     assert_eq!(socket.refused("import", json!({ "events": events })).await, "session_exists");
+
+    let third = Rig::new().await;
+    let import = || third.call("POST", "/api/v1/import");
+    assert_eq!(import().json(&json!({ "events": [{}] })).send().await.problem().1, "invalid_request");
+    let whole = json!({ "events": events, "cwd": "/mine", "done": true });
+    assert_eq!(import().json(&whole).send().await.ok(200)["sessionId"], json!(session));
+    let theirs = third.call("GET", format!("/api/v1/sessions/{session}/events?raw=true"));
+    let theirs = theirs.header("accept", "application/x-ndjson").send().await;
+    let theirs: Vec<Value> = theirs.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(said(&theirs), said(&events), "over HTTP as over the socket");
+    assert_eq!(import().json(&whole).send().await.problem(), (409, "session_exists".to_owned()));
 }

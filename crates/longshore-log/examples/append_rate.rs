@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use longshore_log::{Batch, Durability, Log, LogSettings, SqliteLog, WithRaw};
+use longshore_log::{Batch, Catalog, Durability, Journal, LogSettings, Mark, SqliteLog, WithRaw};
 use longshore_model::event::{Body, Event};
 use longshore_model::frame::Frame;
 use longshore_model::id::{ItemId, Seq, SessionId, TurnId};
@@ -71,7 +71,7 @@ async fn measure(folder: &Path, time: Duration, durability: Durability, sessions
 /// Appends batches one after the other; says how long each acknowledgement took.
 async fn append(log: Arc<SqliteLog>, session: SessionId, time: Duration, batch: usize) -> Vec<Duration> {
     let start = Instant::now();
-    let (mut seq, mut waits) = (Seq::ZERO, Vec::new());
+    let (mut seq, mut mark, mut waits) = (Seq::ZERO, Mark::default(), Vec::new());
     while start.elapsed() < time {
         let frames = (0..batch).map(|_| {
             seq = seq.next();
@@ -79,7 +79,7 @@ async fn append(log: Arc<SqliteLog>, session: SessionId, time: Duration, batch: 
         });
         let batch = Batch { session, frames: frames.collect(), info: None };
         let asked = Instant::now();
-        log.append(batch).await.unwrap();
+        mark = log.append(batch, mark, Uuid::from_u64_pair(session.0.as_u64_pair().1, seq.0)).await.unwrap();
         waits.push(asked.elapsed());
     }
     waits

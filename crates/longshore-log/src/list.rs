@@ -1,4 +1,4 @@
-//! Which sessions a list shows, and where its next page begins: the same for every backend.
+//! Lists of sessions: the filter and the pages, the same for every backend.
 
 use longshore_model::id::SessionId;
 use longshore_model::info::{Activity, SessionInfo, Status};
@@ -6,23 +6,23 @@ use longshore_model::time::Timestamp;
 
 use crate::LogError;
 
-/// How many sessions a page has at most, whatever was asked for.
+/// The most sessions of a page, whatever the caller asks for.
 pub const LARGEST_PAGE: usize = 1_000;
 
-/// Which sessions to show. What is `None` does not matter.
+/// Which sessions to list. `None` means any.
 #[derive(Clone, Debug)]
 pub struct SessionFilter {
     /// Only with this status.
     pub status: Option<Status>,
-    /// Only with this agent.
+    /// Only sessions of this agent.
     pub agent: Option<String>,
-    /// Only where this stands in title, preview, project or folder; case does not matter.
+    /// Only sessions with this text in title, preview, project or folder; case does not matter.
     pub q: Option<String>,
-    /// Only those put away or closed, or only the others.
+    /// Only archived and closed sessions, or only the others.
     pub archived: Option<bool>,
-    /// How many at most: 50 unless told, never more than [`LARGEST_PAGE`].
+    /// The most sessions of the page: 50 by default, never more than [`LARGEST_PAGE`].
     pub limit: usize,
-    /// Where the page begins: [`SessionPage::next`] of the page before.
+    /// Where the page begins: [`SessionPage::next`] of the previous page.
     pub cursor: Option<String>,
 }
 
@@ -33,32 +33,34 @@ impl Default for SessionFilter {
 }
 
 impl SessionFilter {
-    pub(crate) fn page_size(&self) -> usize {
+    /// The number of sessions on a page.
+    pub fn page_size(&self) -> usize {
         self.limit.clamp(1, LARGEST_PAGE)
     }
 
-    pub(crate) fn begins_after(&self) -> Result<Option<Position>, LogError> {
+    /// The position after which the page begins. Refuses an invalid cursor.
+    pub fn begins_after(&self) -> Result<Option<Position>, LogError> {
         self.cursor.as_deref().map(Position::parse).transpose()
     }
 
-    /// The needle, as it is looked for in a [`haystack`].
-    pub(crate) fn needle(&self) -> Option<String> {
+    /// The text to look for in a [`haystack`].
+    pub fn needle(&self) -> Option<String> {
         self.q.as_deref().map(|q| q.trim().to_lowercase()).filter(|q| !q.is_empty())
     }
 }
 
-/// A page of sessions, the one that changed last first.
+/// A page of sessions, the latest changed one first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionPage {
     /// The sessions.
     pub sessions: Vec<SessionInfo>,
-    /// The cursor of the next page; none when this is the last one.
+    /// The cursor of the next page; none if this is the last page.
     pub next: Option<String>,
 }
 
 impl SessionPage {
-    /// Cuts a page out of one session more than it holds; that one tells whether there is a next page.
-    pub(crate) fn of(mut sessions: Vec<SessionInfo>, size: usize) -> Self {
+    /// Makes a page from one session more than it holds. That session shows whether there is a next page.
+    pub fn of(mut sessions: Vec<SessionInfo>, size: usize) -> Self {
         let more = sessions.len() > size;
         sessions.truncate(size);
         let next = sessions.last().filter(|_| more).map(|last| Position::of(last).to_cursor());
@@ -66,21 +68,24 @@ impl SessionPage {
     }
 }
 
-/// The place of a session in the list. A session that changes moves to the front, so that a reader of many pages
-/// may meet it twice but misses none that stayed.
+/// The place of a session in the list. A session that changes moves to the front, so a reader of several
+/// pages may meet it twice, but misses no session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Position {
-    pub(crate) updated_at: Timestamp,
-    pub(crate) id: SessionId,
+pub struct Position {
+    /// When the session changed last.
+    pub updated_at: Timestamp,
+    /// The session.
+    pub id: SessionId,
 }
 
 impl Position {
-    pub(crate) fn of(info: &SessionInfo) -> Self {
+    /// The position of the session with this row.
+    pub fn of(info: &SessionInfo) -> Self {
         Self { updated_at: info.updated_at, id: info.session_id }
     }
 
-    /// What lists are sorted by: the newest first, then by id.
-    pub(crate) fn key(self) -> (std::cmp::Reverse<Timestamp>, SessionId) {
+    /// The sort key of lists: the newest first, then by id.
+    pub fn key(self) -> (std::cmp::Reverse<Timestamp>, SessionId) {
         (std::cmp::Reverse(self.updated_at), self.id)
     }
 
@@ -100,14 +105,14 @@ impl Position {
     }
 }
 
-/// What a list's `q` looks into: in lower case, a line each.
-pub(crate) fn haystack(info: &SessionInfo) -> String {
+/// The text in which a list searches for `q`: lower case, one line per field.
+pub fn haystack(info: &SessionInfo) -> String {
     let fields = [Some(&info.title), info.preview.as_ref(), info.project.as_ref(), Some(&info.cwd)];
     fields.into_iter().flatten().map(|field| field.to_lowercase()).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether an agent ran or something waited when this row was written.
-pub(crate) fn is_unfinished(info: &SessionInfo) -> bool {
+/// Whether an agent ran or something waited when the row was written.
+pub fn is_unfinished(info: &SessionInfo) -> bool {
     let awake = match info.activity {
         Activity::Starting | Activity::Working | Activity::Waiting | Activity::Idle => true,
         Activity::Sleeping | Activity::Closed => false,
@@ -115,13 +120,13 @@ pub(crate) fn is_unfinished(info: &SessionInfo) -> bool {
     awake || !info.approvals.is_empty() || !info.questions.is_empty() || !info.queue.is_empty()
 }
 
-/// Whether a restart of the hub cut a turn of this session, and nobody has dealt with it.
-pub(crate) fn is_cut(info: &SessionInfo) -> bool {
+/// Whether a restart of the hub interrupted a turn of the session, and nobody has dealt with it.
+pub fn is_cut(info: &SessionInfo) -> bool {
     info.cut_by_restart && !info.archived && info.activity != Activity::Closed
 }
 
-/// Whether it is in the archive: put away, or closed.
-pub(crate) fn is_put_away(info: &SessionInfo) -> bool {
+/// Whether the session is archived or closed.
+pub fn is_put_away(info: &SessionInfo) -> bool {
     info.archived || info.status == Status::Completed
 }
 

@@ -1,66 +1,69 @@
-//! What was found, and how the words of a person become a query that no syntax can break.
+//! Search: hits, and how a person's words become a query that no syntax can break.
 
 use longshore_model::event::{Body, Event};
 use longshore_model::id::{ItemId, Seq, SessionId};
 use longshore_model::time::Timestamp;
 
-/// Stands before a match in [`Hit::snippet`]: FIRST STRONG ISOLATE, which shows as nothing where it is not
-/// understood.
+/// Marks the beginning of a match in [`Hit::snippet`]: FIRST STRONG ISOLATE, which is invisible to programs
+/// that do not know it.
 pub const MATCH_BEGIN: char = '\u{2068}';
-/// Stands after a match in [`Hit::snippet`]: POP DIRECTIONAL ISOLATE.
+/// Marks the end of a match in [`Hit::snippet`]: POP DIRECTIONAL ISOLATE.
 pub const MATCH_END: char = '\u{2069}';
-/// How many hits a search returns at most, whatever was asked for.
+/// The most hits of a search, whatever the caller asks for.
 pub const MOST_HITS: usize = 200;
 
-/// Words past these are not looked at: nobody types more, and a query's cost stays bounded.
+/// The most words of a query. The search ignores further words: nobody types more, and a query's cost stays
+/// bounded.
 const MOST_WORDS: usize = 32;
-/// How many characters a snippet has at most.
-pub(crate) const SNIPPET_CHARS: usize = 600;
+/// The most characters of a snippet.
+pub const SNIPPET_CHARS: usize = 600;
 
-/// How many tokens a snippet shows.
-pub(crate) const SNIPPET_TOKENS: usize = 24;
+/// The most tokens of a snippet.
+pub const SNIPPET_TOKENS: usize = 24;
 
-/// An event that holds the words.
+/// An event that contains the words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// Its session.
+    /// The session of the event.
     pub session: SessionId,
-    /// Its place in the session.
+    /// The event's place in the session.
     pub seq: Seq,
-    /// Its item.
+    /// The item of the event.
     pub item: Option<ItemId>,
-    /// A piece of its text, the matches between [`MATCH_BEGIN`] and [`MATCH_END`].
+    /// A piece of the event's text, with the matches between [`MATCH_BEGIN`] and [`MATCH_END`].
     pub snippet: String,
-    /// When it happened.
+    /// When the event happened.
     pub at: Timestamp,
 }
 
-/// The words of a query. A word that joins several with punctuation (`foo_bar`, `src/main.rs`) finds them side by side.
+/// The words of a query. A word with punctuation inside (`foo_bar`, `src/main.rs`) matches its parts side by
+/// side.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct QueryWords(Vec<String>);
+pub struct QueryWords(Vec<String>);
 
 impl QueryWords {
-    /// Splits at spaces; what has neither letter nor digit finds nothing and is left out.
-    pub(crate) fn of(query: &str) -> Self {
+    /// Splits the query at spaces. Words without a letter or digit are left out.
+    pub fn of(query: &str) -> Self {
         let words = query.split(|c: char| c.is_whitespace() || c.is_control());
         let words = words.filter(|word| word.chars().any(char::is_alphanumeric));
         Self(words.take(MOST_WORDS).map(|word| word.chars().take(100).collect()).collect())
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether it finds nothing.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// As FTS5 reads it: every word a quoted string, the last one a prefix.
-    pub(crate) fn to_fts5(&self) -> String {
+    /// The query in FTS5's syntax: each word as a quoted string, the last one as a prefix.
+    pub fn to_fts5(&self) -> String {
         let quoted = self.0.iter().map(|word| format!("\"{}\"", word.replace('"', "\"\"")));
         let mut query = quoted.collect::<Vec<_>>().join(" ");
         query.push('*');
         query
     }
 
-    /// Finds all words in a text without an index; a snippet when they are all there.
-    pub(crate) fn find_in(&self, text: &str) -> Option<String> {
+    /// Finds all words in a text without an index. Returns a snippet if the text has them all.
+    pub fn find_in(&self, text: &str) -> Option<String> {
         let tokens = tokens(text);
         let mut marked = vec![false; tokens.len()];
         for (number, word) in self.0.iter().enumerate() {
@@ -80,8 +83,8 @@ impl QueryWords {
     }
 }
 
-/// What of an event is looked at; the SQL view `searchable` says the same.
-pub(crate) fn text_of(event: &Event) -> String {
+/// The searchable text of an event; the SQL view `searchable` returns the same.
+pub fn text_of(event: &Event) -> String {
     let text = event.text();
     let command = if let Body::ToolStarted(call) = &event.body { call.command.as_deref() } else { None };
     let command = command.filter(|command| *command != text);
@@ -122,7 +125,7 @@ fn begins(tokens: &[TextToken], wanted: &[String], prefix: bool) -> bool {
             .is_some_and(|token| token.folded == *last || (prefix && token.folded.starts_with(last.as_str())))
 }
 
-/// The text from a little before the first match on, with all matches in it marked.
+/// The text from a little before the first match, with all matches marked.
 fn snippet(text: &str, tokens: &[TextToken], marked: &[bool]) -> String {
     let first = marked.iter().position(|marked| *marked).unwrap_or(0).saturating_sub(SNIPPET_TOKENS / 4);
     let last = (first + SNIPPET_TOKENS).min(tokens.len());
@@ -143,8 +146,8 @@ fn snippet(text: &str, tokens: &[TextToken], marked: &[bool]) -> String {
     bounded(snippet)
 }
 
-/// A snippet of at most so many characters, with its first match in it: text without spaces is one token.
-pub(crate) fn bounded(snippet: String) -> String {
+/// A snippet of bounded length that contains the first match: text without spaces is one token.
+pub fn bounded(snippet: String) -> String {
     if snippet.len() <= SNIPPET_CHARS {
         return snippet;
     }

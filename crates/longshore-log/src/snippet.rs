@@ -1,13 +1,13 @@
-//! Snippets as people read them: without the marks of terminals and of Markdown, and never longer than a few lines.
+//! Snippets for people: without terminal escapes, without Markdown, a few lines long at most.
 
 use crate::search::bounded;
 
 /// A snippet for people.
-pub(crate) fn plain(snippet: &str) -> String {
+pub fn plain(snippet: &str) -> String {
     bounded(without_markdown(&without_escapes(snippet)))
 }
 
-/// Takes out what moves a terminal's cursor and paints its letters, and all other control characters.
+/// Removes escape sequences and all other control characters.
 fn without_escapes(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -35,7 +35,7 @@ fn without_escapes(text: &str) -> String {
     plain
 }
 
-/// Takes out what Markdown marks words with. Marks inside of words (`foo_bar`) are part of them.
+/// Removes Markdown marks around words. Marks inside words (`foo_bar`) are part of the words.
 fn without_markdown(text: &str) -> String {
     let lines = text.split('\n').map(|line| {
         let heading = line.trim_start_matches('#');

@@ -1,37 +1,38 @@
-//! The rule of compaction: which deltas say nothing that the log does not say again.
+//! The rule of compaction: which deltas repeat what the log says elsewhere.
 
 use std::collections::HashMap;
 
 use longshore_model::id::{ItemId, Seq, TurnId};
 use longshore_model::time::Timestamp;
 
-/// What the rule must know of a session.
+/// The facts about a session that the rule needs.
 #[derive(Debug, Default)]
-pub(crate) struct Finished {
+pub struct EndedTurns {
     finals: HashMap<ItemId, (Seq, Timestamp)>,
     turns: HashMap<TurnId, Timestamp>,
     head: Seq,
 }
 
-impl Finished {
-    /// Of a session that ends at `head`.
-    pub(crate) fn new(head: Seq) -> Self {
+impl EndedTurns {
+    /// The facts of a session that ends at `head`.
+    pub fn new(head: Seq) -> Self {
         Self { head, ..Self::default() }
     }
 
-    /// A final event of an item; they come in the order of their seq, so the last one stands.
-    pub(crate) fn note_final(&mut self, item: ItemId, seq: Seq, at: Timestamp) {
+    /// Notes a final event of an item. Final events come in the order of their seq, so the last one counts.
+    pub fn note_final(&mut self, item: ItemId, seq: Seq, at: Timestamp) {
         self.finals.insert(item, (seq, at));
     }
 
-    /// The end of a turn.
-    pub(crate) fn note_turn(&mut self, turn: TurnId, at: Timestamp) {
+    /// Notes the end of a turn.
+    pub fn note_turn(&mut self, turn: TurnId, at: Timestamp) {
         self.turns.insert(turn, at);
     }
 
-    /// Whether a delta may go. Only a *later* final event repeats it; a plan, for one, has several finals and can
-    /// grow again after each. The last event of a session stays, since it tells where the session goes on.
-    pub(crate) fn supersedes(
+    /// Whether compaction may drop a delta. Only a *later* final event repeats it: a plan has several final
+    /// events and can grow again after each. The last event of a session stays, because it marks the
+    /// session's end.
+    pub fn supersedes(
         &self,
         seq: Seq,
         item: Option<ItemId>,
@@ -58,7 +59,7 @@ mod tests {
         let (item, other) = (ItemId(Uuid::from_u128(1)), ItemId(Uuid::from_u128(2)));
         let (turn, open) = (TurnId(Uuid::from_u128(3)), TurnId(Uuid::from_u128(4)));
         let at = Timestamp::from_micros;
-        let mut finished = Finished::new(Seq(9));
+        let mut finished = EndedTurns::new(Seq(9));
         finished.note_final(item, Seq(5), at(50));
         finished.note_turn(turn, at(70));
         let goes = |seq, item, turn, moment| finished.supersedes(Seq(seq), item, turn, at(moment));
@@ -71,7 +72,7 @@ mod tests {
         assert!(!goes(4, None, Some(turn), 71), "of no item");
         assert!(goes(4, Some(item), None, 51), "outside of a turn the final counts");
 
-        let mut finished = Finished::new(Seq(4));
+        let mut finished = EndedTurns::new(Seq(4));
         finished.note_final(item, Seq(5), at(50));
         assert!(!finished.supersedes(Seq(4), Some(item), None, at(60)), "the head stays");
     }

@@ -1,4 +1,4 @@
-//! What was used, summed up by day, agent and project: the same for every backend.
+//! Usage, summed by day, agent and project: the same for every backend.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,23 +7,16 @@ use longshore_model::lifecycle::TurnEnd;
 use longshore_model::time::Timestamp;
 use longshore_model::usage::DayUsage;
 
-/// Sums up the ends of turns, which come in the order of time: a fork repeats the turns of its origin, and what was
-/// used once counts once.
+/// Sums the ends of turns, in the order of time. A fork repeats the turns of its origin; they count once.
 #[derive(Debug, Default)]
-pub(crate) struct UsageSum {
+pub struct UsageSum {
     days: BTreeMap<(String, String, Option<String>), DayUsage>,
     counted: HashSet<TurnId>,
 }
 
 impl UsageSum {
-    pub(crate) fn add(
-        &mut self,
-        turn: TurnId,
-        at: Timestamp,
-        agent: &str,
-        project: Option<&str>,
-        end: &TurnEnd,
-    ) {
+    /// Adds the end of a turn.
+    pub fn add(&mut self, turn: TurnId, at: Timestamp, agent: &str, project: Option<&str>, end: &TurnEnd) {
         if !self.counted.insert(turn) {
             return;
         }
@@ -39,8 +32,8 @@ impl UsageSum {
         sum.turns += 1;
     }
 
-    /// Day by day, the earliest first.
-    pub(crate) fn days(self) -> Vec<DayUsage> {
+    /// The days, the earliest first.
+    pub fn days(self) -> Vec<DayUsage> {
         let named = |((day, agent, project), sum)| DayUsage { day, agent, project, ..sum };
         self.days.into_iter().map(named).collect()
     }

@@ -4,11 +4,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use longshore_log::{Log, LogSettings, SqliteLog, WithRaw};
+use longshore_log::{LogSettings, SqliteLog, WithRaw};
 use longshore_model::frame::Frame;
 use longshore_model::id::Seq;
 
-use crate::sample::{Talk, all, parts, session};
+use longshore_log::story::sample::{Talk, all, append, end, parts, session};
 
 const FOLDER: &str = "LONGSHORE_LOG_CRASH_FOLDER";
 const EVENTS: usize = 5;
@@ -27,10 +27,10 @@ async fn child() {
     let folder = std::env::var(FOLDER).expect("only the other test starts this one");
     let log = SqliteLog::open(Path::new(&folder), &LogSettings::default()).unwrap();
     let mut talk = Talk::new(1);
-    talk.seq = log.head(talk.session).await.unwrap();
+    talk.seq = end(&log, talk.session).await;
     for _ in 0..100_000 {
         let frames = batch(&mut talk);
-        log.append(talk.batch(frames)).await.unwrap();
+        append(&log, talk.batch(frames)).await.unwrap();
         let mut out = std::io::stdout().lock();
         writeln!(out, "\nacked {}", talk.seq).unwrap();
         out.flush().unwrap();
@@ -65,7 +65,7 @@ async fn acknowledged_events_survive_kill() {
         assert!(heard > head, "round {round}: the child went on where the log ended");
 
         let log = SqliteLog::open(folder.path(), &LogSettings::default()).unwrap();
-        head = log.head(session(1)).await.unwrap().0;
+        head = end(&log, session(1)).await.0;
         assert!(head >= heard, "round {round}: {heard} was acknowledged, the log ends at {head}");
         assert_eq!(head % EVENTS as u64, 0, "round {round}: a batch is written whole or not at all");
         let mut talk = Talk::new(1);

@@ -4,12 +4,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use longshore_log::{Batch, Durability, Log, LogError, LogSettings, SqliteLog, WithRaw};
+use longshore_log::{
+    Batch, Catalog, Durability, Journal, LogError, LogSettings, MemoryLog, SqliteLog, Stores, WithRaw,
+};
 use longshore_model::frame::Frame;
 use longshore_model::id::Seq;
 use longshore_model::time::Timestamp;
 
-use crate::sample::{Talk, all, at, parts};
+use longshore_log::story::sample::{Talk, all, append, at, end, parts};
 
 fn open(folder: &Path) -> Result<SqliteLog, LogError> {
     SqliteLog::open(folder, &LogSettings::default())
@@ -32,11 +34,11 @@ async fn a_newer_format_is_refused_and_left_alone() {
     let before = fs::read(folder.path().join("log.db")).unwrap();
 
     let error = refusal(folder.path());
-    assert!(matches!(error, LogError::NewerVersion { found: 99, known: 3, .. }), "{error}");
+    assert!(matches!(error, LogError::NewerVersion { found: 99, known: 4, .. }), "{error}");
     assert!(error.to_string().contains("update Longshore, or use another data folder"), "{error}");
     assert_eq!(fs::read(folder.path().join("log.db")).unwrap(), before);
 
-    sql(folder.path(), "PRAGMA user_version = 3");
+    sql(folder.path(), "PRAGMA user_version = 4");
     open(folder.path()).unwrap();
 }
 
@@ -69,7 +71,7 @@ async fn damage_in_the_middle_shows_where_it_is_read_and_nowhere_else() {
         let log = open(folder.path()).unwrap();
         for number in 0..50 {
             let turn = talk.turn_of(number, &["word "; 50]);
-            log.append(talk.batch(turn.clone())).await.unwrap();
+            append(&log, talk.batch(turn.clone())).await.unwrap();
             frames.extend(turn);
         }
     }
@@ -108,14 +110,14 @@ async fn a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is_room() {
     let mut old = Talk::new(1);
     let turn = old.turn_of(1, &["some words to fill the pages with "; 200]);
     let info = Some(old.info(|info| info.updated_at = at(-1)));
-    log.append(Batch { info, ..old.batch(turn) }).await.unwrap();
+    append(&log, Batch { info, ..old.batch(turn) }).await.unwrap();
 
     let mut talk = Talk::new(2);
     let mut kept: Vec<Frame> = Vec::new();
     let (refused, error) = loop {
         let turn = talk.turn_of(kept.len() as u128 + 100, &["and more of them "; 20]);
-        match log.append(talk.batch(turn.clone())).await {
-            Ok(()) => kept.extend(turn),
+        match append(&log, talk.batch(turn.clone())).await {
+            Ok(_) => kept.extend(turn),
             Err(error) => break (turn, error),
         }
         assert!(kept.len() < 10_000, "the limit is never reached");
@@ -125,12 +127,12 @@ async fn a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is_room() {
     assert_eq!(parts(&all(&log, talk.session, 100, WithRaw::Yes).await), parts(&kept));
 
     // It stays refused, and the refusal takes nothing along.
-    let error = log.append(talk.batch(refused.clone())).await.unwrap_err();
+    let error = append(&log, talk.batch(refused.clone())).await.unwrap_err();
     assert!(matches!(error, LogError::Full { .. }), "{error}");
-    assert_eq!(log.head(talk.session).await.unwrap(), kept.last().unwrap().seq());
+    assert_eq!(end(&log, talk.session).await, kept.last().unwrap().seq());
 
     assert_eq!(log.forget(at(0)).await.unwrap(), 1);
-    log.append(talk.batch(refused.clone())).await.unwrap();
+    append(&log, talk.batch(refused.clone())).await.unwrap();
     kept.extend(refused);
     assert_eq!(parts(&all(&log, talk.session, 100, WithRaw::Yes).await), parts(&kept));
 
@@ -149,7 +151,7 @@ async fn what_a_crash_left_half_forgotten_goes_with_the_next() {
         for talk in &mut talks {
             let turn = talk.turn_of(1, &["the ", "barnacle"]);
             let info = Some(talk.info(|_| ()));
-            log.append(Batch { info, ..talk.batch(turn) }).await.unwrap();
+            append(&log, Batch { info, ..talk.batch(turn) }).await.unwrap();
         }
     }
     // As if the hub had died just after it parted with the first session.
@@ -186,14 +188,14 @@ async fn the_write_ahead_log_stays_bounded_under_load() {
         })
         .collect();
     // No pause between them: the checkpoint thread is always behind.
-    let appends = frames.into_iter().map(|frame| log.append(talk.batch(vec![frame])));
+    let appends = frames.into_iter().map(|frame| append(&log, talk.batch(vec![frame])));
     let mut largest = 0;
     for append in appends {
         append.await.unwrap();
         largest = largest.max(fs::metadata(folder.path().join("log.db-wal")).unwrap().len());
     }
     assert!(largest < 80 * 1024 * 1024, "96 MiB were appended, the write-ahead log took {largest}");
-    assert_eq!(log.head(talk.session).await.unwrap(), Seq(48));
+    assert_eq!(end(&log, talk.session).await, Seq(48));
 }
 
 #[tokio::test]
@@ -215,7 +217,7 @@ async fn everything_is_for_its_owner_only() {
     let log = SqliteLog::open(&data, &settings).unwrap();
     let mut talk = Talk::new(1);
     let turn = talk.turn_of(1, &["x"]);
-    log.append(talk.batch(turn)).await.unwrap();
+    append(&log, talk.batch(turn)).await.unwrap();
 
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&data), 0o700);
@@ -237,7 +239,7 @@ async fn an_event_that_is_not_as_it_was_written_is_not_served() {
     {
         let log = open(folder.path()).unwrap();
         let turn = talk.turn_of(1, &["word "; 5]);
-        log.append(talk.batch(turn)).await.unwrap();
+        append(&log, talk.batch(turn)).await.unwrap();
     }
     assert_eq!(SqliteLog::quick_check(folder.path(), 10).unwrap(), Vec::<String>::new());
     sql(
@@ -330,11 +332,11 @@ async fn the_copy_of_an_older_log_goes_with_a_session_that_is_erased_and_with_re
     let copy = folder.path().join("log.db.format-1");
     let mut talk = Talk::new(1);
     let turn = talk.turn_of(1, &["the key is xyzzyplugh"]);
-    log.append(talk.batch(turn)).await.unwrap();
+    append(&log, talk.batch(turn)).await.unwrap();
     // A row that is written again and again leaves its earlier forms.
     for length in [900, 20, 600, 3] {
         let info = talk.info(|info| info.title = format!("xyzzyplugh {}", "y".repeat(length)));
-        log.append(Batch { info: Some(info), ..talk.batch(Vec::new()) }).await.unwrap();
+        append(&log, Batch { info: Some(info), ..talk.batch(Vec::new()) }).await.unwrap();
     }
 
     fs::write(&copy, "it has the key xyzzyplugh").unwrap();
@@ -347,7 +349,7 @@ async fn the_copy_of_an_older_log_goes_with_a_session_that_is_erased_and_with_re
 
     let mut talk = Talk::new(2);
     let turn = talk.turn_of(2, &["the key is xyzzyplugh"]);
-    log.append(talk.batch(turn)).await.unwrap();
+    append(&log, talk.batch(turn)).await.unwrap();
     fs::write(&copy, "it has the key xyzzyplugh").unwrap();
     assert!(!log.erase(Talk::new(3).session).await.unwrap());
     assert!(copy.exists(), "nothing was erased");
@@ -361,19 +363,82 @@ async fn nothing_of_an_erased_session_is_left_in_the_files() {
     let log = open(folder.path()).unwrap();
     let mut talk = Talk::new(1);
     let turn = talk.turn_of(1, &["the key is xyzzyplugh"]);
-    log.append(talk.batch(turn)).await.unwrap();
+    append(&log, talk.batch(turn)).await.unwrap();
     // Its row is written anew again and again, each time with another length.
     for number in 0..40 {
         let info = talk.info(|info| info.title = format!("xyzzyplugh {}", "x".repeat(number * 7 % 50)));
-        log.append(Batch { info: Some(info), ..talk.batch(Vec::new()) }).await.unwrap();
+        append(&log, Batch { info: Some(info), ..talk.batch(Vec::new()) }).await.unwrap();
     }
     let mut other = Talk::new(2);
     let turn = other.turn_of(2, &["something else"]);
-    log.append(other.batch(turn)).await.unwrap();
+    append(&log, other.batch(turn)).await.unwrap();
     assert!(log.erase(talk.session).await.unwrap());
     drop(log);
     for entry in fs::read_dir(folder.path()).unwrap() {
         let bytes = fs::read(entry.unwrap().path()).unwrap();
         assert!(!bytes.windows(10).any(|window| window == b"xyzzyplugh"));
     }
+}
+
+/// As the version before the keyring left it.
+#[tokio::test]
+async fn devices_pushes_and_sessions_of_an_older_log_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("log.db");
+    let mut talk = Talk::new(1);
+    let turn = talk.turn_of(1, &["the ", "barnacle"]);
+    {
+        let steps = [
+            include_str!("../src/sqlite/migrations/0001_first.sql"),
+            include_str!("../src/sqlite/migrations/0002_devices.sql"),
+            include_str!("../src/sqlite/migrations/0003_cut_erased_sums.sql"),
+        ];
+        let database = rusqlite::Connection::open(&file).unwrap();
+        steps.iter().for_each(|step| database.execute_batch(step).unwrap());
+        database
+            .execute_batch(
+                "PRAGMA application_id = 0x4C4F4E47; PRAGMA user_version = 3; \
+                 INSERT INTO devices VALUES (x'0190c0de000070008000000000000002', zeroblob(32), \
+                 '{\"id\":\"0190c0de-0000-7000-8000-000000000002\",\"label\":\"phone\",\"mode\":\"approve\",\
+                 \"createdAt\":\"2026-11-01T00:00:00Z\"}'); \
+                 INSERT INTO pushes VALUES ('https://push/?é', x'0190c0de000070008000000000000002', \
+                 '{\"endpoint\":\"https://push/?é\",\"keys\":{\"p256dh\":\"p\",\"auth\":\"a\"}}'), \
+                 ('https://b', NULL, '{\"endpoint\":\"https://b\",\"keys\":{\"p256dh\":\"p\",\"auth\":\"a\"}}'); \
+                 INSERT INTO erased VALUES ('codex', 'native-1'), ('codex', 'native-2');",
+            )
+            .unwrap();
+        let session = talk.session.0.as_bytes().as_slice();
+        database.execute("INSERT INTO sessions (id) VALUES (?1)", [session]).unwrap();
+        for frame in &turn {
+            let event = frame.event().unwrap();
+            let growth = i64::from(event.body.growth() == longshore_model::event::Growth::Delta);
+            database
+                .execute(
+                    "INSERT INTO events (place, at, growth, findable, json) VALUES (1 << 40 | ?1, ?2, ?3, 0, ?4)",
+                    rusqlite::params![frame.seq().0 as i64, event.at.micros(), growth, frame.json()],
+                )
+                .unwrap();
+        }
+    }
+    fs::write(folder.path().join("log.made"), "").unwrap();
+    let log: Stores = std::sync::Arc::new(open(folder.path()).unwrap()).into();
+    let devices = log.keyring.devices().await.unwrap();
+    assert_eq!((devices.len(), devices[0].token_hash), (1, [0; 32]));
+    assert_eq!((devices[0].device.label.as_str(), devices[0].device.revoked_at), ("phone", None));
+    let pushes = log.keyring.pushes().await.unwrap();
+    let pushes: Vec<_> =
+        pushes.iter().map(|push| (push.subscription.endpoint.as_str(), push.device)).collect();
+    assert_eq!(pushes, [("https://b", None), ("https://push/?é", Some(devices[0].device.id))]);
+    log.keyring.drop_push("https://push/?é".into()).await.unwrap();
+    assert_eq!(log.keyring.pushes().await.unwrap().len(), 1);
+
+    // What was written before can be followed, and goes on.
+    let empty = MemoryLog::default();
+    longshore_log::catalog::catch_up(&empty, &*log.journal).await.unwrap();
+    assert_eq!(empty.applied(talk.session).await.unwrap(), talk.seq);
+    assert!(empty.is_erased("native-2".into()).await.unwrap());
+    let turn = talk.turn_of(2, &["more"]);
+    append(&*log.journal, talk.batch(turn)).await.unwrap();
+    longshore_log::catalog::catch_up(&empty, &*log.journal).await.unwrap();
+    assert_eq!(empty.applied(talk.session).await.unwrap(), talk.seq);
 }

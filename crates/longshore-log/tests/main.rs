@@ -4,6 +4,5 @@
 
 mod crash;
 mod disk;
-mod sample;
 mod story;
 mod together;

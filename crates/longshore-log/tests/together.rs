@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use longshore_log::{Batch, Log, LogSettings, SqliteLog, WithRaw};
+use longshore_log::{Batch, Catalog, Journal, LogSettings, SqliteLog, WithRaw};
 use longshore_model::frame::Frame;
 use longshore_model::id::Seq;
 
-use crate::sample::{Talk, all, at, parts, session};
+use longshore_log::story::sample::{Talk, all, append, at, end, parts, session};
 
 const SESSIONS: u128 = 40;
 const TURNS: u128 = 15;
@@ -23,9 +23,9 @@ async fn many_sessions_append_while_others_read_and_compact() {
             for turn in 0..TURNS {
                 let frames = talk.turn_of(turn, &["some ", "words"]);
                 let info = Some(talk.info(|info| info.title = format!("turn {turn}")));
-                log.append(Batch { info, ..talk.batch(frames.clone()) }).await.unwrap();
+                append(&*log, Batch { info, ..talk.batch(frames.clone()) }).await.unwrap();
                 // What was acknowledged can be read at once, by anyone.
-                assert_eq!(log.head(talk.session).await.unwrap(), talk.seq);
+                assert_eq!(end(&*log, talk.session).await, talk.seq);
                 said.extend(frames);
             }
             said
@@ -78,7 +78,7 @@ async fn raw_frames_of_any_size_come_back_and_shrink() {
         frames.push(talk.say(longshore_model::event::Body::SessionHandedOff, None, &number.to_string(), raw));
         frames.push(talk.say(longshore_model::event::Body::SessionHandedOff, None, "", raw));
     }
-    log.append(talk.batch(frames.clone())).await.unwrap();
+    append(&log, talk.batch(frames.clone())).await.unwrap();
     for after in 0..frames.len() {
         let read = log.read(talk.session, Seq(after as u64), 3, WithRaw::Yes).await.unwrap();
         assert_eq!(parts(&read), parts(&frames[after..(after + 3).min(frames.len())]), "after {after}");
@@ -96,7 +96,7 @@ async fn compaction_merges_small_blocks() {
     for number in 0..100 {
         for frame in talk.turn_of(number, &["a ", "b"]) {
             kept.extend((!is_delta(&frame)).then(|| frame.clone()));
-            log.append(talk.batch(vec![frame])).await.unwrap();
+            append(&log, talk.batch(vec![frame])).await.unwrap();
         }
     }
     let compacted = log.compact(at(10_000)).await.unwrap();

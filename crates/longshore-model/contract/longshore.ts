@@ -3,63 +3,63 @@
 /** What a session does right now. */
 export type Activity = ("starting" | "working" | "waiting" | "idle" | "sleeping" | "closed");
 
-/** One agent as a machine knows it. */
+/** An agent, as a machine knows it. */
 export type AgentInfo = {
-  /** What it can do. */
+  /** What the agent can do. */
   capabilities: Capabilities;
-  /** The command that installs it. */
+  /** The command that installs the agent. */
   install: string;
-  /** Whether somebody is logged in, where that can be told without starting it. */
+  /** Whether somebody is logged in; none if only the running agent could tell. */
   loggedIn?: boolean | null;
-  /** The command that logs in to it. */
+  /** The command that logs in to the agent. */
   login?: string | null;
-  /** Its models, when it was asked for them. */
+  /** The agent's models, if the hub has asked for them. */
   models?: ModelInfo[];
-  /** Its name: `codex`. */
+  /** The agent's name: `codex`. */
   name: string;
-  /** Where it was found; none when it is not installed. */
+  /** The path of the program; none if the agent is not installed. */
   path?: string | null;
-  /** Something to know before using it. */
+  /** A remark for people who want to use the agent. */
   remark?: string | null;
-  /** The command that goes on with a conversation in the agent's own terminal, in the conversation's folder; the agent's name for the conversation stands where it says `{native}`. */
+  /** The command that continues a conversation in the agent's own terminal, run in the conversation's folder. `{native}` stands for the agent's name of the conversation. */
   resume?: string | null;
-  /** Its name for people: `Codex`. */
+  /** The agent's name for people: `Codex`. */
   title: string;
-  /** What came of the last time that all scenarios were played with it; of which version, stands there. */
+  /** The result of the last `longshore verify` of all scenarios, with the version that it tested. */
   verified?: (Verified | null);
-  /** Its version. */
+  /** The version of the agent. */
   version?: string | null;
 };
 
-/** What was done with a question. */
+/** What a person does with a question. */
 export type AnswerAction = ("accept" | "decline" | "cancel");
 
-/** A decision, as it is remembered. */
+/** A decision, as the log keeps it. */
 export type ApprovalDecision = {
   /** Who decided. */
   by: string;
-  /** What was decided. */
+  /** The decision. */
   decision: Decision;
-  /** The arguments that it may use instead of its own. */
+  /** Arguments that the agent must use instead of its own. */
   input?: unknown;
-  /** What the agent is told with it. */
+  /** The message that the agent gets with the decision. */
   message?: string | null;
 };
 
-/** A question that blocks the agent until somebody allows or denies. */
+/** A request that blocks the agent until a person decides it. */
 export type ApprovalId = string;
 
-/** What the agent wants to do, and what may be answered. */
+/** A request for permission: what the agent wants to do, and which decisions a client may send. */
 export type ApprovalRequest = {
-  /** Its name. */
+  /** The id of the approval. */
   approval: ApprovalId;
   /** The decisions that this agent can carry out. */
   options: Decision[];
-  /** What it is about. */
+  /** What the agent wants to do. */
   subject: Subject;
 };
 
-/** A file or an image that comes with a prompt, or with the result of a tool. */
+/** A file or an image of a prompt, or of a tool's result. */
 export type Attachment = (
   | {
   data: string;
@@ -70,30 +70,30 @@ export type Attachment = (
   | {
   url: string;
 }) & {
-  /** Its media type: `image/png`. */
+  /** The media type: `image/png`. */
   mediaType: string;
-  /** Its name. */
+  /** The name of the file. */
   name?: string | null;
 };
 
-/** What an agent can do. Clients hide what is not there. */
+/** What an agent can do. Clients hide everything else. */
 export type Capabilities = {
   approvals: boolean;
   attachments: boolean;
   custom: Record<string, unknown>;
-  /** It can be told how hard to think. */
+  /** Whether a person can choose how hard the agent thinks. */
   effort: boolean;
   filtering: boolean;
   fork: boolean;
   interrupt: boolean;
   listSessions: boolean;
-  /** It remembers nothing itself: what it said before is given back to it from the log when it starts. */
+  /** The agent remembers nothing itself. When it starts, it gets its earlier lines from the log. */
   memoryInLog: boolean;
   models: boolean;
   modes: Mode[];
   multiTurn: boolean;
   openSession: boolean;
-  /** It keeps a record of its conversations that is read: what was said in its own terminal comes into the log. */
+  /** The agent keeps a record of its conversations, and the hub reads that record: turns in the agent's own terminal enter the log. */
   ownRecord: boolean;
   pagination: boolean;
   sendPrompt: boolean;
@@ -104,72 +104,72 @@ export type Capabilities = {
 /** The ten public categories. */
 export type Category = "user_message" | "agent_message" | "reasoning" | "plan" | "tool_command" | "file_diff" | "approval_request" | "user_input_request" | "lifecycle_status" | "metadata";
 
-/** One thing to choose. */
+/** One choice of a field. */
 export type Choice = {
-  /** What it means. */
+  /** What the choice means. */
   description?: string;
-  /** What is answered. */
+  /** The answer that this choice gives. */
   label: string;
 };
 
-/** What was used on one day (in UTC) with one agent in one project. */
+/** The usage of one day (in UTC) with one agent in one project. */
 export type DayUsage = {
-  /** Which agent. */
+  /** The agent. */
   agent: string;
-  /** Of those read, from the cache. */
+  /** The part of `input` that came from the cache. */
   cached: number;
-  /** What it cost, as far as agents say so. */
+  /** The cost in dollars, as far as agents report it. */
   cost: number;
   /** The day: `2026-11-15`. */
   day: string;
-  /** Tokens read by the model, cached ones included. */
+  /** Tokens that the model read, cached ones included. */
   input: number;
-  /** Tokens written by the model. */
+  /** Tokens that the model wrote. */
   output: number;
   /** The name of the work tree's folder. */
   project?: string | null;
-  /** How many turns. */
+  /** The number of turns. */
   turns: number;
 };
 
-/** What a person can answer. */
+/** A decision that a person can make. */
 export type Decision = ("allow_once" | "allow_session" | "allow_always" | "deny" | "cancel");
 
-/** Work handed to another session. */
+/** Work that a session gave to another session. */
 export type Delegation = {
-  /** Its agent. */
+  /** The agent of that session. */
   agent: string;
-  /** The session that does it. */
+  /** The session that does the work. */
   child: SessionId;
 };
 
 /** How delegated work ended. */
 export type DelegationEnd = {
-  /** The session that did it. */
+  /** The session that did the work. */
   child: SessionId;
-  /** How. */
+  /** The outcome. */
   outcome: TurnOutcome;
 };
 
-/** A client with a token of its own. */
+/** A paired client with its own token. */
 export type Device = {
-  /** When it was paired. */
+  /** When the device was paired. */
   createdAt: Timestamp;
-  /** Its name for programs. */
+  /** The device's id, for programs. */
   id: DeviceId;
-  /** Its name for people, who read it wherever this device decided something. */
+  /** The device's name, for people. Everything that this device decides shows the name. */
   label: string;
-  /** When it was last here, to the minute. */
+  /** When the device last used the hub, to the minute. */
   lastUsedAt?: (Timestamp | null);
-  /** What it may do. */
+  /** What the device may do. */
   mode: DeviceMode;
-  /** Since when its token opens nothing any more. */
+  /** When the device was revoked; its token opens nothing since then. */
   revokedAt?: (Timestamp | null);
-  /** Whether it is revoked and that could not be written down yet: its token opens nothing, and would again after a restart of the hub, which goes on trying until then. Never kept. */
+  /** Whether the device is revoked but the hub could not record that yet. The token opens nothing now, but would work again after a restart of the hub. The hub keeps trying to record it. The log does not keep this field. */
   unsaved?: boolean;
 };
 
-/** A client with a token of its own. */
+/** A paired client with its own token. */
 export type DeviceId = string;
 
 /** What a device may do. */
@@ -179,11 +179,11 @@ export type DeviceMode = ("full" | "read_only" | "approve");
 export type Event = (
   | {
   payload: {
-    /** What came with it. */
+    /** The attachments. */
     attachments?: Attachment[];
-    /** Whose it was. */
+    /** Who sent the message. */
     by?: string | null;
-    /** The prompt that it was. */
+    /** The prompt. */
     prompt?: (PromptId | null);
   };
   type: "user_message";
@@ -196,9 +196,9 @@ export type Event = (
 }
   | {
   payload: {
-    /** The agent never finished it; this is what there was. */
+    /** The agent never finished the message; the text is what there was. */
     partial?: boolean;
-    /** Whether it speaks on the way or concludes, where the agent says so. */
+    /** Whether the message is an interim comment or the final answer, if the agent says so. */
     phase?: (MessagePhase | null);
   };
   type: "message_done";
@@ -211,7 +211,7 @@ export type Event = (
 }
   | {
   payload: {
-    /** The agent never finished it; this is what there was. */
+    /** The agent never finished the thought; the text is what there was. */
     partial?: boolean;
   };
   type: "reasoning_done";
@@ -224,7 +224,7 @@ export type Event = (
 }
   | {
   payload: {
-    /** Its steps, where the agent keeps a list. */
+    /** The steps, if the agent keeps a list. */
     steps: PlanStep[];
   };
   type: "plan_updated";
@@ -256,24 +256,24 @@ export type Event = (
   type: "approval_requested";
 }
   | {
-  /** A decision, as it is remembered. */
+  /** A decision, as the log keeps it. */
   payload: {
-    /** Which one. */
+    /** The approval. */
     approval: ApprovalId;
     /** Who decided. */
     by: string;
-    /** What was decided. */
+    /** The decision. */
     decision: Decision;
-    /** The arguments that it may use instead of its own. */
+    /** Arguments that the agent must use instead of its own. */
     input?: unknown;
-    /** What the agent is told with it. */
+    /** The message that the agent gets with the decision. */
     message?: string | null;
   };
   type: "approval_decided";
 }
   | {
   payload: {
-    /** Which one. */
+    /** The approval. */
     approval: ApprovalId;
   };
   type: "approval_expired";
@@ -283,22 +283,22 @@ export type Event = (
   type: "question_asked";
 }
   | {
-  /** An answer, as it is remembered. */
+  /** An answer, as the log keeps it. */
   payload: {
-    /** Whether the question was answered at all. */
+    /** Whether the person answered, declined or cancelled. */
     action: AnswerAction;
-    /** By field; a list where several were chosen. */
+    /** The answers by field id; a list if the person chose several. */
     answers?: Record<string, unknown>;
     /** Who answered. */
     by: string;
-    /** Which one. */
+    /** The question. */
     question: QuestionId;
   };
   type: "question_answered";
 }
   | {
   payload: {
-    /** Which one. */
+    /** The question. */
     question: QuestionId;
   };
   type: "question_expired";
@@ -309,9 +309,9 @@ export type Event = (
 }
   | {
   payload: {
-    /** The session. */
+    /** The other session. */
     child: SessionId;
-    /** Whether it waits now. */
+    /** Whether the other session waits now. */
     waiting: boolean;
   };
   type: "delegation_waiting";
@@ -322,7 +322,7 @@ export type Event = (
 }
   | {
   payload: {
-    /** The prompt that began it; none when the agent began by itself. */
+    /** The prompt that began the turn; none if the agent began by itself. */
     prompt?: (PromptId | null);
   };
   type: "turn_started";
@@ -345,7 +345,7 @@ export type Event = (
 }
   | {
   payload: {
-    /** Whether it read its own memory or was told what our log holds. */
+    /** Whether the agent got what the log holds, instead of reading its own memory. */
     fromLog: boolean;
   };
   type: "session_revived";
@@ -362,45 +362,45 @@ export type Event = (
 }
   | {
   payload: {
-    /** How loud. */
+    /** How important the notice is. */
     level: NoticeLevel;
   };
   type: "notice";
 }
   | {
   payload: {
-    /** What comes with it. */
+    /** The attachments. */
     attachments?: Attachment[];
-    /** Whose it is. */
+    /** Who sent the prompt. */
     by: string;
-    /** Ahead of those that wait already. */
+    /** Whether the prompt goes ahead of the waiting prompts. */
     first?: boolean;
-    /** The client's own name for it: the same key twice is one prompt. */
+    /** The client's own name for the prompt. Two prompts with the same key are one prompt. */
     key?: string | null;
-    /** Its name. */
+    /** The id of the prompt. */
     prompt: PromptId;
-    /** The turn that it will begin, or steer. */
+    /** The turn that the prompt will begin or steer. */
     turnId: TurnId;
   };
   type: "prompt_queued";
 }
   | {
   payload: {
-    /** Which one. */
+    /** The prompt. */
     prompt: PromptId;
   };
   type: "prompt_cancelled";
 }
   | {
   payload: {
-    /** Which one. */
+    /** The prompt. */
     prompt: PromptId;
   };
   type: "prompt_edited";
 }
   | {
   payload: {
-    /** All of them, the next one first. */
+    /** All waiting prompts, the next one first. */
     order: PromptId[];
   };
   type: "queue_reordered";
@@ -410,7 +410,7 @@ export type Event = (
 }
   | {
   payload: {
-    /** Which ones. */
+    /** The released prompts. */
     prompts: PromptId[];
   };
   type: "queue_sent";
@@ -420,21 +420,21 @@ export type Event = (
 }
   | {
   payload: {
-    /** Its name. */
+    /** The model. */
     model: string;
   };
   type: "model_changed";
 }
   | {
   payload: {
-    /** How hard, in its own words; empty when nobody else can choose it. */
+    /** The effort, in the agent's words; empty if nobody else can choose it. */
     effort: string;
   };
   type: "effort_changed";
 }
   | {
   payload: {
-    /** What it may do now. */
+    /** The new mode. */
     mode: Mode;
   };
   type: "mode_changed";
@@ -445,7 +445,7 @@ export type Event = (
 }
   | {
   payload: {
-    /** All of them. */
+    /** All slash commands. */
     commands: SlashCommand[];
   };
   type: "commands_listed";
@@ -460,133 +460,133 @@ export type Event = (
 }
   | {
   payload: {
-    /** How much of that record. */
+    /** How much of the record is imported. */
     until: number;
   };
   type: "imported";
 }
   | {
   payload: {
-    /** Whether it is put away now. */
+    /** Whether the session is archived now. */
     archived: boolean;
   };
   type: "archive_changed";
 }
   | {
   payload: {
-    /** What was wrong with it, if anything was. */
+    /** What is wrong with the frame, if anything. */
     fault?: (RawFault | null);
-    /** What the agent calls it. */
+    /** The agent's name of the frame. */
     kind: string;
   };
   type: "raw";
 }) & {
-  /** One of ten, for clients that know no types. */
+  /** One of ten categories, for clients that know no types. */
   category: Category;
-  /** Its name. */
+  /** The id of the event. */
   eventId: EventId;
-  /** The item it tells of. */
+  /** The item. */
   item?: (ItemId | null);
-  /** The event that it follows from, where that is another than the one before. */
+  /** The event that it answers or brings to its end, where that one is known. */
   parentEventId?: (EventId | null);
-  /** The agent of that session. */
+  /** The agent of the session. */
   provider: string;
-  /** The agent's own frame, when asked for. */
+  /** The agent's own frame, if the client asked for it. */
   rawEvent?: unknown;
-  /** Its place in the session: dense, from 1. */
+  /** The event's place in the session: dense, from 1. */
   seq: Seq;
-  /** The session it is a fact of. */
+  /** The session. */
   sessionId: SessionId;
-  /** What a person would read of it. */
+  /** The text for people. */
   text?: string | null;
-  /** When the hub learned of it, RFC 3339. */
+  /** When the hub received the event, in RFC 3339. */
   timestamp: Timestamp;
-  /** The turn it belongs to. */
+  /** The turn. */
   turn?: (TurnId | null);
 };
 
 /** One fact of one session; derived from the session and the seq, see [`EventId::of`]. */
 export type EventId = string;
 
-/** What went wrong, in a word. */
+/** The kind of an error outside of a turn. */
 export type FaultCode = ("start_failed" | "resume_failed" | "refused" | "timeout" | "bad_configuration");
 
-/** One thing to fill in. */
+/** One field of a question. */
 export type Field = {
-  /** What can be chosen. */
+  /** The choices that the agent offers. */
   choices?: Choice[];
-  /** The key of its answer. */
+  /** The key of the field in the answer. */
   id: string;
-  /** What kind of answer fits. */
+  /** Which kind of answer the field takes. */
   kind: FieldKind;
-  /** A word or two. */
+  /** A short label. */
   label: string;
-  /** Whether something else than the choices may be said. */
+  /** Whether a person may answer something else than the choices. */
   open?: boolean;
-  /** Whether it may be left out. */
+  /** Whether a person may leave the field out. */
   optional?: boolean;
-  /** Whether it must not be shown. */
+  /** Whether clients must hide the answer. */
   secret?: boolean;
   /** The question. */
   text: string;
 };
 
-/** What kind of answer fits a field. */
+/** Which kind of answer a field takes. */
 export type FieldKind = (
   | "text" | "number" | "integer" | "boolean"
   | "one"
   | "many");
 
-/** What happens to one file. */
+/** A change of one file. */
 export type FileChange = {
   /** A unified diff. */
   diff: string;
-  /** What happens to it. */
+  /** The kind of change. */
   kind: FileChangeKind;
-  /** Where it goes, when it moves. */
+  /** The new path, if the file moves. */
   movedTo?: string | null;
-  /** Which file. */
+  /** The path of the file. */
   path: string;
 };
 
-/** What can happen to a file. */
+/** The kind of a file change. */
 export type FileChangeKind = "add" | "update" | "delete";
 
-/** A change of files. */
+/** A change of one or several files. */
 export type FileDiff = {
-  /** File by file. */
+  /** The changes, one per file. */
   changes: FileChange[];
-  /** Whether it is done. */
+  /** The status of the change. */
   status: ToolStatus;
 };
 
-/** A folder of a machine, for whoever looks for a work tree. */
+/** A folder of a machine, for people who look for a work tree. */
 export type Folders = {
-  /** The names of those in it, in order. Hidden ones are left out. */
+  /** The names of the subfolders, in order, without hidden folders. */
   folders: string[];
-  /** The one that it is in; none at the top. */
+  /** The parent folder; none at the top. */
   parent: string | null;
-  /** Which one. */
+  /** The path of the folder. */
   path: string;
 };
 
-/** Where a fork left its origin. */
+/** The point at which a fork left its origin. */
 export type ForkPoint = {
-  /** The agent's name for the origin, which it copies its own memory from. None when that holds more than both have: then the agent is told what they have. */
+  /** The agent's name of the original conversation, whose memory the agent copies. None if that memory holds more than both sessions share; then the hub tells the agent what they share. */
   native?: string | null;
-  /** The last event that both have. */
+  /** The last event that both sessions share. */
   seq: Seq;
-  /** The origin. */
+  /** The session from which the fork was made. */
   session: SessionId;
 };
 
-/** Where a work tree stands. */
+/** The git state of a work tree. */
 export type GitState = {
-  /** The branch; none when detached. */
+  /** The branch; none if HEAD is detached. */
   branch?: string | null;
   /** The commit. */
   commit?: string | null;
-  /** How many files differ from the commit. */
+  /** The number of files that differ from the commit. */
   dirty: number;
   /** The address of `origin`. */
   remote?: string | null;
@@ -595,328 +595,328 @@ export type GitState = {
 /** A thing on the timeline that can grow. */
 export type ItemId = string;
 
-/** A server of tools, by the name that its tools get: `files` in `files.read`. */
+/** An MCP server. Its name begins the names of its tools: `files` in `files.read`. */
 export type McpServer = (
   | {
-  /** Its arguments. */
+  /** The arguments. */
   args?: string[];
   /** The program. */
   command: string;
-  /** What its environment has beyond the agent's. */
+  /** Additional environment variables of the program. */
   env?: Record<string, string>;
 }
   | {
-  /** What every request has. */
+  /** The headers of every request. */
   headers?: Record<string, string>;
-  /** Where. */
+  /** The address. */
   url: string;
 }) & {
-  /** Its name: letters, digits, `-` and `_`. */
+  /** The name: letters, digits, `-` and `_`. */
   name: string;
 };
 
-/** Whether a message speaks on the way or concludes. */
+/** Whether a message is an interim comment or the final answer. */
 export type MessagePhase = "commentary" | "final_answer";
 
-/** What an agent may do without asking. One set for all agents; each driver maps it to its agent's own. */
+/** What an agent may do without asking. All agents share these modes; each driver maps them to its agent's own modes. */
 export type Mode = ("plan" | "ask" | "auto-edit" | "full");
 
 /** A model that an agent can use. */
 export type ModelInfo = {
-  /** Whether the agent takes it when nothing is asked for. */
+  /** Whether the agent uses this model if nobody names one. */
   default?: boolean;
-  /** What it is good for. */
+  /** What the model is good for. */
   description?: string;
-  /** How hard it can be told to think, in the agent's words, the least first; none when that cannot be chosen. */
+  /** The efforts that a person can choose for this model, in the agent's words, the least first; empty if there is no choice. */
   efforts?: string[];
-  /** What to ask for. */
+  /** The id with which a client requests the model. */
   id: string;
-  /** Its name for people. */
+  /** The model's name for people. */
   title: string;
 };
 
-/** How loud a notice is. */
+/** How important a notice is. */
 export type NoticeLevel = "info" | "warning" | "error";
 
-/** An approval that waits. */
+/** A waiting approval. */
 export type OpenApproval = {
-  /** Its name. */
+  /** The id of the approval. */
   approval: ApprovalId;
-  /** Some of it is left out, as in the row of a session: the session itself and the timeline have it whole. */
+  /** Whether a part of the request is left out, as in a session's row. The session itself and the timeline have the whole request. */
   cut?: boolean;
-  /** The item that it is about. */
+  /** The item that the approval is about. */
   item?: (ItemId | null);
   /** The decisions that this agent can carry out. */
   options: Decision[];
   /** The agent's reason. */
   reason?: string | null;
-  /** Since when. */
+  /** When the agent requested the approval. */
   requestedAt: Timestamp;
-  /** The event that asked. */
+  /** The event that requested the approval. */
   seq: Seq;
-  /** The session that waits. */
+  /** The session. */
   session: SessionId;
-  /** What it is about. */
+  /** What the agent wants to do. */
   subject: Subject;
-  /** The turn that waits. */
+  /** The turn. */
   turn?: (TurnId | null);
 };
 
-/** A question that waits. */
+/** A waiting question. */
 export type OpenQuestion = {
-  /** Since when. */
+  /** When the agent asked. */
   askedAt: Timestamp;
-  /** Some of it is left out, as in the row of a session: the session itself and the timeline have it whole. */
+  /** Whether a part of the question is left out, as in a session's row. The session itself and the timeline have the whole question. */
   cut?: boolean;
-  /** The fields to fill in. */
+  /** The fields that a person fills in. */
   fields: Field[];
-  /** Its name. */
+  /** The id of the question. */
   question: QuestionId;
-  /** The event that asked. */
+  /** The event that asked the question. */
   seq: Seq;
-  /** The session that waits. */
+  /** The session. */
   session: SessionId;
-  /** What asks, when it is not the agent itself: the name of an MCP server. */
+  /** Who asks, if it is not the agent itself: the name of an MCP server. */
   source?: string | null;
   /** The question. */
   text?: string | null;
-  /** The turn that waits. */
+  /** The turn. */
   turn?: (TurnId | null);
 };
 
-/** How a session came to be. */
+/** The settings with which a session was opened. */
 export type Opened = {
-  /** The agent that it is a conversation with. */
+  /** The agent. */
   agent: string;
-  /** What this agent can do. */
+  /** What the agent can do. */
   capabilities: Capabilities;
   /** The work tree. */
   cwd: string;
-  /** How hard the agent shall think, in its own words; none leaves it to the agent. */
+  /** How hard the agent thinks, in the agent's words; none leaves the choice to the agent. */
   effort?: string | null;
-  /** The session that this one was forked from, and its last seq that was taken over. */
+  /** The session from which this one was forked, and the last seq that both share. */
   forkedFrom?: (ForkPoint | null);
-  /** It was read from a file: what it has until its agent first comes is what the file said, and nobody here remembers it. */
+  /** Whether the session was read from a file. Until its agent first starts, the session has only what the file said. */
   fromFile?: boolean;
-  /** The servers of tools that the agent is given. */
+  /** The MCP servers that the agent gets. */
   mcpServers?: McpServer[];
   /** What the agent may do without asking. */
   mode: Mode;
-  /** The model asked for; none leaves it to the agent. */
+  /** The requested model; none leaves the choice to the agent. */
   model?: string | null;
   /** The session that delegated to this one. */
   parent?: (SessionId | null);
-  /** The title asked for; none takes it from the first prompt. */
+  /** The requested title; none takes the title from the first prompt. */
   title?: string | null;
 };
 
-/** How far a step is. */
+/** How far a step of a plan is. */
 export type PlanStatus = "pending" | "in_progress" | "completed";
 
 /** One step of a plan. */
 export type PlanStep = {
-  /** How far it is. */
+  /** How far the step is. */
   status: PlanStatus;
-  /** What is to be done. */
+  /** The text of the step. */
   text: string;
 };
 
-/** A wish that waits in the queue until its turn begins. */
+/** A prompt of a client. */
 export type PromptId = string;
 
-/** An answer, as it is remembered. */
+/** An answer, as the log keeps it. */
 export type QuestionAnswer = {
-  /** Whether the question was answered at all. */
+  /** Whether the person answered, declined or cancelled. */
   action: AnswerAction;
-  /** By field; a list where several were chosen. */
+  /** The answers by field id; a list if the person chose several. */
   answers?: Record<string, unknown>;
   /** Who answered. */
   by: string;
 };
 
-/** A question whose answer is data. */
+/** A question of an agent whose answer is data. */
 export type QuestionId = string;
 
-/** What the agent wants to know. */
+/** A question of the agent, whose answer is data. */
 export type QuestionRequest = {
-  /** The fields to fill in. */
+  /** The fields that a person fills in. */
   fields: Field[];
-  /** Its name. */
+  /** The id of the question. */
   question: QuestionId;
-  /** What asks, when it is not the agent itself: the name of an MCP server. */
+  /** Who asks, if it is not the agent itself: the name of an MCP server. */
   source?: string | null;
 };
 
-/** A prompt that waits for its turn. */
+/** A waiting prompt. */
 export type QueuedPrompt = {
-  /** What comes with them; in the row of a session without its bytes. */
+  /** The attachments. In a session's row they have no content. */
   attachments?: Attachment[];
-  /** Whose it is. */
+  /** Who sent the prompt. */
   by: string;
-  /** Its words are cut, as in the row of a session: the session itself has them whole. */
+  /** Whether the text is cut, as in a session's row. The session itself has the whole text. */
   cut?: boolean;
-  /** It waits until a person sends it on. */
+  /** Whether the prompt waits until a person releases it. */
   held?: boolean;
-  /** Its name. */
+  /** The id of the prompt. */
   prompt: PromptId;
-  /** The words. */
+  /** The text. */
   text: string;
-  /** The turn that it will begin. */
+  /** The turn that the prompt will begin. */
   turn: TurnId;
 };
 
-/** Why a frame could not be read. */
+/** Why the driver could not read a frame. */
 export type RawFault = ("malformed" | "invalid_utf8" | "truncated");
 
-/** What the agent said of itself when it began to listen. */
+/** What the agent reported when it became ready for prompts. */
 export type Ready = {
-  /** The model that it uses. */
+  /** The model that the agent uses. */
   model?: string | null;
-  /** Its name for the conversation, with which it can be resumed. Some give it one only when something is said, and then say once more that they are ready. */
+  /** The agent's name of the conversation, with which it can resume. Some agents name a conversation only at the first prompt, and then report ready a second time. */
   native?: string | null;
-  /** Where the agent keeps its own record. */
+  /** The path of the agent's own record. */
   transcript?: string | null;
-  /** Its version. */
+  /** The agent's version. */
   version?: string | null;
 };
 
-/** The place of an event in its session: dense, from 1. Zero stands before the first event. */
+/** The place of an event in its session: dense, from 1. Zero is before the first event. */
 export type Seq = number;
 
 /** The public JSON of a session. */
 export type Session = {
-  /** More closely than the status: what it does right now. */
+  /** What the session does right now; finer than `status`. */
   activity: Activity;
-  /** The approvals that wait. */
+  /** The waiting approvals. */
   approvals?: OpenApproval[];
-  /** Put away. */
+  /** Whether the session is archived. */
   archived: boolean;
   /** What the agent can do. */
   capabilities: Capabilities;
-  /** The slash commands that the agent knows. */
+  /** The slash commands that the agent offers. */
   commands?: SlashCommand[];
-  /** How full the context is. */
+  /** How full the context window is, in percent. */
   contextPercent?: number | null;
-  /** What it has cost, where the agent says so. */
+  /** The cost of the session, if the agent reports it. */
   costUsd?: number | null;
-  /** When it was opened. */
+  /** When the session was opened. */
   createdAt: Timestamp;
-  /** Whether a restart of the hub cut a turn, and nobody has said anything since. */
+  /** Whether a restart of the hub interrupted a turn, and nobody has sent a prompt since. */
   cutByRestart: boolean;
   /** The work tree. */
   cwd: string;
-  /** How hard the agent thinks, in its own words. */
+  /** How hard the agent thinks, in the agent's words. */
   effort?: string | null;
-  /** The session that it was forked from. */
+  /** The session from which this one was forked. */
   forkedFrom?: (ForkPoint | null);
-  /** Where the work tree stands. */
+  /** The git state of the work tree. */
   git?: (GitState | null);
-  /** The last event. */
+  /** The seq of the last event. */
   head: Seq;
-  /** How much of the agent's own record was taken in, as long as the conversation is held elsewhere. */
+  /** How much of the agent's own record the hub has imported, while the conversation is held elsewhere. */
   imported?: number | null;
-  /** The servers of tools that the agent was given with it. */
+  /** The MCP servers that the session gives its agent. */
   mcpServers?: McpServer[];
-  /** What else there is to know of it, for people. */
+  /** Further properties, for people. */
   metadata?: Record<string, unknown>;
   /** What the agent may do without asking. */
   mode: Mode;
   /** The model. */
   model?: string | null;
-  /** The agent's name for the conversation. */
+  /** The agent's name of the conversation. */
   native?: string | null;
   /** The session that delegated to this one. */
   parent?: (SessionId | null);
-  /** The end of what was last said. */
+  /** The end of the last message. */
   preview?: string | null;
   /** The name of the work tree's folder. */
   project?: string | null;
-  /** The agent. */
+  /** The agent's name. */
   provider: string;
-  /** The questions that wait. */
+  /** The waiting questions. */
   questions?: OpenQuestion[];
-  /** The prompts that wait. */
+  /** The waiting prompts. */
   queue?: QueuedPrompt[];
-  /** Whether prompts of the queue are held until a person sends them on. */
+  /** Whether prompts of the queue are held until a person releases them. */
   queueHeld: boolean;
-  /** The agent's own record of it, where it was imported. */
+  /** The agent's own record of the session, if it was imported. */
   rawSession?: unknown;
   /** The address of `origin`. */
   repo?: string | null;
-  /** Its name. */
+  /** The id of the session. */
   sessionId: SessionId;
-  /** In one of five words. */
+  /** The state in one of five words. */
   status: Status;
-  /** What it is about. */
+  /** The title. */
   title: string;
-  /** When a person last did something here: opened it, said something, decided. What an agent did is no part of it, nor what was said in the agent's own terminal. */
+  /** When a person last did something here: opened the session, sent a prompt, decided. Work of the agent does not count, nor turns in the agent's own terminal. */
   touchedAt?: (Timestamp | null);
-  /** The turn that runs. */
+  /** The running turn. */
   turn?: (TurnId | null);
-  /** When a person or the agent last did something; not what the hub noted for itself, as after a restart. */
+  /** When a person or the agent last did something. Entries that the hub writes for itself, for example after a restart, do not count. */
   updatedAt: Timestamp;
-  /** What it has used. */
+  /** The tokens that the session has used. */
   usage: Usage;
 };
 
-/** Something that went wrong outside of a turn. */
+/** An error outside of a turn. */
 export type SessionFault = {
-  /** A stable word. */
+  /** The kind of error, for programs. */
   code: FaultCode;
 };
 
 /** One conversation with one agent in one work tree. */
 export type SessionId = string;
 
-/** A slash command that an agent knows. */
+/** A slash command that the agent offers. */
 export type SlashCommand = {
-  /** What it does. */
+  /** What the command does. */
   description?: string;
-  /** Without the slash. */
+  /** The name, without the slash. */
   name: string;
 };
 
 /** How an agent's process ended. */
 export type Sleep = {
-  /** Why, for programs. */
+  /** The reason, for programs. */
   cause: SleepCause;
-  /** Its exit code. */
+  /** The exit code. */
   exitCode?: number | null;
-  /** The signal that killed it. */
+  /** The signal that killed the process. */
   signal?: number | null;
-  /** The last lines that it wrote to stderr. */
+  /** The last lines of stderr. */
   stderr?: string;
 };
 
 /** Why a session sleeps. */
 export type SleepCause = ("exited" | "failed_to_start" | "stopped" | "hub_restarted" | "log_failed" | "released" | "idle");
 
-/** A session in one of five words. */
+/** The state of a session in one of five words. */
 export type Status = ("active" | "idle" | "completed" | "error" | "interrupted");
 
 /** What an approval is about. */
 export type Subject = (
   | {
-  /** What `allow_always` would allow from then on, when that is more than this command. */
+  /** The commands that `allow_always` would allow from then on, if they are more than this command. */
   always?: string[];
   /** The command line. */
   command: string;
-  /** Where. */
+  /** The folder in which the command runs. */
   cwd?: string | null;
   kind: "command";
 }
   | {
-  /** File by file. */
+  /** The changes, one per file. */
   changes: FileChange[];
-  /** The folder that would become writable. */
+  /** The folder that the agent could write to afterwards. */
   grantRoot?: string | null;
   kind: "edit";
 }
   | {
-  /** With what. */
+  /** The arguments of the call. */
   input: unknown;
   kind: "tool";
-  /** Which one: `server.tool` for a tool of an MCP server. */
+  /** The name of the tool: `server.tool` for a tool of an MCP server. */
   name: string;
 }
   | {
@@ -926,7 +926,7 @@ export type Subject = (
 }
   | {
   kind: "permissions";
-  /** What, in the agent's words. */
+  /** The permissions, in the agent's words. */
   permissions: unknown;
 });
 
@@ -934,52 +934,52 @@ export type Subject = (
 export type TimelineItem = (
   | {
   content: {
-    /** What came with it. */
+    /** The attachments. */
     attachments?: Attachment[];
-    /** Who it was. */
+    /** The author. */
     by?: string | null;
   };
   kind: "user_message";
 }
   | {
   content: {
-    /** It was cut off. */
+    /** Whether the message is cut off. */
     partial?: boolean;
-    /** On the way, or in conclusion. */
+    /** Whether the message is an interim comment or the final answer. */
     phase?: (MessagePhase | null);
   };
   kind: "message";
 }
   | {
   content: {
-    /** It was cut off. */
+    /** Whether the thought is cut off. */
     partial?: boolean;
   };
   kind: "reasoning";
 }
   | {
   content: {
-    /** Step by step. */
+    /** The steps of the plan. */
     steps: PlanStep[];
   };
   kind: "plan";
 }
   | {
   content: {
-    /** With what. */
+    /** The call. */
     call: ToolCall;
-    /** What it changed. */
+    /** The file changes of the call. */
     changes?: FileChange[];
-    /** How it ended. */
+    /** How the call ended. */
     outcome?: (ToolOutcome | null);
   };
   kind: "tool";
 }
   | {
   content: {
-    /** File by file. */
+    /** The changes, one per file. */
     changes: FileChange[];
-    /** Whether it is done. */
+    /** The status of the change. */
     status: ToolStatus;
   };
   kind: "diff";
@@ -989,37 +989,37 @@ export type TimelineItem = (
 }
   | {
   content: {
-    /** How it was decided. */
+    /** The decision. */
     decision?: (ApprovalDecision | null);
-    /** Why it no longer can be. */
+    /** Why nobody can decide any more. */
     expired?: string | null;
-    /** What. */
+    /** The request. */
     request: ApprovalRequest;
   };
   kind: "approval";
 }
   | {
   content: {
-    /** What it was told. */
+    /** The answer. */
     answer?: (QuestionAnswer | null);
-    /** Why it no longer can be. */
+    /** Why nobody can answer any more. */
     expired?: string | null;
-    /** What. */
+    /** The request. */
     request: QuestionRequest;
   };
   kind: "question";
 }
   | {
   content: {
-    /** The call by which the agent handed it on; none where the agent tells of none. */
+    /** The tool call that delegated the work; none if the agent reports no call. */
     call?: (ToolCall | null);
-    /** To which. */
+    /** The session that does the work. */
     delegation: Delegation;
-    /** How it ended. */
+    /** How the work ended. */
     end?: (DelegationEnd | null);
-    /** How that call ended. It may end long before the work does. */
+    /** How that call ended. The call can end long before the work does. */
     outcome?: (ToolOutcome | null);
-    /** What it shall do. */
+    /** The text of the task. */
     task?: string;
   };
   kind: "delegation";
@@ -1030,87 +1030,87 @@ export type TimelineItem = (
 }
   | {
   content: {
-    /** How loud. */
+    /** How important the line is. */
     level: NoticeLevel;
   };
   kind: "notice";
 }) & {
-  /** When it ended; none while it grows or waits. */
+  /** When the item ended; none while it grows or waits. */
   endedAt?: (Timestamp | null);
-  /** Its item id, for things that grow. */
+  /** The id of the item, for items that grow. */
   id?: (ItemId | null);
-  /** Where it began. */
+  /** The seq of the event that began the item. */
   seq: Seq;
-  /** When it began. */
+  /** When the item began. */
   startedAt: Timestamp;
-  /** What a person reads of it. */
+  /** The text that a person reads. */
   text?: string;
-  /** The turn that it belongs to. */
+  /** The turn of the item. */
   turn?: (TurnId | null);
 };
 
 /** Microseconds since 1970; RFC 3339 in JSON. */
 export type Timestamp = string;
 
-/** A call of a tool, as far as it is known. */
+/** A tool call, as far as the agent has reported it. */
 export type ToolCall = {
-  /** The command line, for tools that run one. */
+  /** The command line, if the tool runs one. */
   command?: string | null;
-  /** Where it runs. */
+  /** The folder in which the tool runs. */
   cwd?: string | null;
-  /** Its arguments. */
+  /** The arguments. */
   input?: unknown;
-  /** What sort of thing it does. */
+  /** The kind of tool. */
   kind: ToolKind;
-  /** What the agent calls the tool: `exec_command`, `Bash`, `server.tool`. */
+  /** The agent's name of the tool: `exec_command`, `Bash`, `server.tool`. */
   name: string;
 };
 
-/** What sort of thing a tool does. */
+/** The kind of a tool. */
 export type ToolKind = "execute" | "read" | "edit" | "delete" | "move" | "search" | "fetch" | "think" | "delegate" | "other";
 
-/** How a call ended. The output itself is the event's text. */
+/** How a tool call ended. The event's text is the output. */
 export type ToolOutcome = {
-  /** Pictures and other content that is no text, [`MOST_ATTACHED`] bytes together at most. */
+  /** Images and other content that is not text, at most [`MOST_ATTACHED`] bytes together. */
   attachments?: Attachment[];
-  /** How long it took. */
+  /** How long the call took. */
   durationMs?: number | null;
-  /** The exit code, for tools that have one. */
+  /** The exit code, if the tool has one. */
   exitCode?: number | null;
-  /** The result as data, where the tool gives data. */
+  /** The result as data, if the tool returns data. */
   result?: unknown;
-  /** How it ended. */
+  /** The final status. */
   status: ToolStatus;
 };
 
-/** Where a tool call or a file change stands. */
+/** The status of a tool call or of a file change. */
 export type ToolStatus = ("running" | "completed" | "failed" | "declined" | "cancelled");
 
 /** How a turn ended. */
 export type TurnEnd = {
-  /** What this turn cost, where the agent says so. */
+  /** The cost of this turn, if the agent reports it. */
   costUsd?: number | null;
-  /** How long it took. */
+  /** How long the turn took. */
   durationMs?: number | null;
-  /** What went wrong. */
+  /** The error, if the turn failed. */
   error?: (TurnError | null);
-  /** How. */
+  /** The outcome. */
   outcome: TurnOutcome;
-  /** What this turn used. */
+  /** The tokens that this turn used. */
   usage?: (Usage | null);
 };
 
 /** Why a turn failed. */
 export type TurnError = {
-  /** A stable word. */
+  /** The kind of error, for programs. */
   code: TurnErrorCode;
   /** The agent's own data. */
   details?: unknown;
-  /** What the agent said. */
+  /** The agent's message. */
   message: string;
 };
 
-/** Why a turn failed, in a word. */
+/** Why a turn failed, for programs. */
 export type TurnErrorCode = ("usage_limit" | "rate_limited" | "overloaded" | "context_window" | "unauthorized" | "network" | "timeout" | "agent_gone" | "agent_unavailable" | "hub_restarted" | "other");
 
 /** From a prompt to the agent's rest. */
@@ -1119,42 +1119,42 @@ export type TurnId = string;
 /** How a turn can end. */
 export type TurnOutcome = "completed" | "failed" | "interrupted";
 
-/** Tokens. */
+/** Numbers of tokens. */
 export type Usage = {
-  /** Of these, from the cache. */
+  /** The part of `input` that came from the cache. */
   cachedInput?: number | null;
-  /** How much of that is taken now. */
+  /** How much of the context window is full. */
   contextUsed?: number | null;
-  /** How much the model can hold at once. */
+  /** The size of the model's context window. */
   contextWindow?: number | null;
-  /** Read by the model, cached ones included. */
+  /** Tokens that the model read, cached ones included. */
   input?: number | null;
-  /** Written by the model, reasoning included. */
+  /** Tokens that the model wrote, reasoning included. */
   output?: number | null;
-  /** Of these, thought and not said. */
+  /** The part of `output` that was reasoning. */
   reasoning?: number | null;
 };
 
-/** How much of an account's allowance is gone. */
+/** How much of an account's allowance is used. */
 export type UsageLimit = {
-  /** What the allowance is for, in the agent's words. */
+  /** The name of the allowance, in the agent's words. */
   name: string;
-  /** When it starts over, in seconds since 1970. */
+  /** When the allowance starts over, in seconds since 1970. */
   resetsAt?: number | null;
-  /** How much is gone, in percent. */
+  /** How much is used, in percent. */
   usedPercent: number;
 };
 
-/** What came of the last time that all scenarios were played with an agent. */
+/** The result of the last time that an agent played all scenarios. */
 export type Verified = {
-  /** When. */
+  /** When the agent played the scenarios. */
   at: Timestamp;
-  /** How many of them were compared with a recording. */
+  /** The number of scenarios that were compared with a recording. */
   compared: number;
-  /** The scenarios in which it did otherwise. */
+  /** The scenarios in which the agent behaved differently. */
   differs: string[];
-  /** How many scenarios were played. */
+  /** The number of scenarios that the agent played. */
   played: number;
-  /** The version that was installed then. */
+  /** The version that was installed at that time. */
   version: string | null;
 };

@@ -1,4 +1,4 @@
-//! Approvals and questions: what blocks an agent until a person answers.
+//! Approvals and questions: the requests that block an agent until a person answers.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::event::Author;
 use crate::id::{ApprovalId, QuestionId};
 use crate::item::FileChange;
 
-/// What the agent wants to do, and what may be answered.
+/// A request for permission: what the agent wants to do, and which decisions a client may send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRequest {
-    /// Its name.
+    /// The id of the approval.
     pub approval: ApprovalId,
-    /// What it is about.
+    /// What the agent wants to do.
     pub subject: Subject,
     /// The decisions that this agent can carry out.
     pub options: Vec<Decision>,
@@ -26,46 +26,46 @@ pub struct ApprovalRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Subject {
-    /// To run a command.
+    /// The agent wants to run a command.
     Command {
         /// The command line.
         command: String,
-        /// Where.
+        /// The folder in which the command runs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cwd: Option<String>,
-        /// What `allow_always` would allow from then on, when that is more than this command.
+        /// The commands that `allow_always` would allow from then on, if they are more than this command.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         always: Vec<String>,
     },
-    /// To change files.
+    /// The agent wants to change files.
     Edit {
-        /// File by file.
+        /// The changes, one per file.
         changes: Vec<FileChange>,
-        /// The folder that would become writable.
+        /// The folder that the agent could write to afterwards.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grant_root: Option<String>,
     },
-    /// To call a tool.
+    /// The agent wants to call a tool.
     Tool {
-        /// Which one: `server.tool` for a tool of an MCP server.
+        /// The name of the tool: `server.tool` for a tool of an MCP server.
         name: String,
-        /// With what.
+        /// The arguments of the call.
         input: Value,
     },
-    /// To go ahead with a plan. `allow_once` goes ahead, `allow_session` goes ahead and edits without asking, `deny` keeps
-    /// planning; what is said with it reaches the agent.
+    /// The agent wants to carry out a plan. `allow_once` starts the work, `allow_session` starts the work and
+    /// allows edits without asking, `deny` continues planning. The agent gets the message of the decision.
     Plan {
         /// The plan, in Markdown.
         plan: String,
     },
-    /// To be allowed more than the mode gives.
+    /// The agent wants more permissions than its mode gives.
     Permissions {
-        /// What, in the agent's words.
+        /// The permissions, in the agent's words.
         permissions: Value,
     },
 }
 
-/// What a person can answer.
+/// A decision that a person can make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
@@ -75,14 +75,14 @@ pub enum Decision {
     AllowSession,
     /// Yes, and never ask again.
     AllowAlways,
-    /// No; go on without.
+    /// No; the agent continues without it.
     Deny,
     /// No, and stop the turn.
     Cancel,
 }
 
 impl Decision {
-    /// Whether the agent may do what it asked for.
+    /// Whether the decision lets the agent do what it asked for.
     pub fn allows(self) -> bool {
         match self {
             Decision::AllowOnce | Decision::AllowSession | Decision::AllowAlways => true,
@@ -91,62 +91,62 @@ impl Decision {
     }
 }
 
-/// A decision, as it is remembered.
+/// A decision, as the log keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalDecision {
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
-    /// What the agent is told with it.
+    /// The message that the agent gets with the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The arguments that it may use instead of its own.
+    /// Arguments that the agent must use instead of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
     /// Who decided.
     pub by: Author,
 }
 
-/// What the agent wants to know.
+/// A question of the agent, whose answer is data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QuestionRequest {
-    /// Its name.
+    /// The id of the question.
     pub question: QuestionId,
-    /// What asks, when it is not the agent itself: the name of an MCP server.
+    /// Who asks, if it is not the agent itself: the name of an MCP server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The fields to fill in.
+    /// The fields that a person fills in.
     pub fields: Vec<Field>,
 }
 
-/// One thing to fill in.
+/// One field of a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Field {
-    /// The key of its answer.
+    /// The key of the field in the answer.
     pub id: String,
-    /// A word or two.
+    /// A short label.
     pub label: String,
     /// The question.
     pub text: String,
-    /// What kind of answer fits.
+    /// Which kind of answer the field takes.
     pub kind: FieldKind,
-    /// What can be chosen.
+    /// The choices that the agent offers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<Choice>,
-    /// Whether something else than the choices may be said.
+    /// Whether a person may answer something else than the choices.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
-    /// Whether it must not be shown.
+    /// Whether clients must hide the answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secret: bool,
-    /// Whether it may be left out.
+    /// Whether a person may leave the field out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
 }
 
-/// What kind of answer fits a field.
+/// Which kind of answer a field takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
@@ -161,39 +161,39 @@ pub enum FieldKind {
     Many,
 }
 
-/// One thing to choose.
+/// One choice of a field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Choice {
-    /// What is answered.
+    /// The answer that this choice gives.
     pub label: String,
-    /// What it means.
+    /// What the choice means.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
 }
 
-/// An answer, as it is remembered.
+/// An answer, as the log keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QuestionAnswer {
-    /// Whether the question was answered at all.
+    /// Whether the person answered, declined or cancelled.
     pub action: AnswerAction,
-    /// By field; a list where several were chosen.
+    /// The answers by field id; a list if the person chose several.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub answers: BTreeMap<String, Value>,
     /// Who answered.
     pub by: Author,
 }
 
-/// What was done with a question.
+/// What a person does with a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerAction {
-    /// Answered.
+    /// The person answered.
     #[default]
     Accept,
-    /// Refused; the agent goes on.
+    /// The person refused to answer; the agent continues.
     Decline,
-    /// Waved away.
+    /// The person dismissed the question.
     Cancel,
 }

@@ -1,41 +1,41 @@
-//! What passes between an agent's program that called us back and whoever holds its process.
+//! Messages between the hub and the anchor about an agent's program that connects to the hub.
 //!
-//! Most programs are spoken with over their pipes. Some connect to an address that they are given instead. Whoever serves
-//! that address knows nothing of agents, and whoever holds the process serves nothing: between them there are these
-//! words, which can cross a socket like those of [`crate::anchor`].
+//! The anchor talks to most programs over their pipes. Some programs connect to an address that they get
+//! instead. The hub serves that address and knows nothing of agents. The anchor holds the process and serves
+//! nothing. These types can cross a socket between the two, like the types of [`crate::anchor`].
 
 use serde::{Deserialize, Serialize};
 
-/// To the program.
+/// Messages to the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "to", rename_all = "snake_case")]
 pub enum ToProgram {
-    /// Lines, each with its line feed, in one message.
+    /// Lines, each with its line feed, sent as one message.
     Lines {
-        /// Their place among all that the program is told, from 1. When they are known to have arrived, the number is said
-        /// back.
+        /// The number of the first line among all lines to the program, from 1. The hub returns the number
+        /// when the lines have arrived.
         number: u64,
         /// The lines.
         text: String,
     },
-    /// It has been told everything: end the connection.
+    /// The program has everything: end the connection.
     Close {
-        /// The close code, which may tell the program not to come back.
+        /// The close code. It can tell the program not to reconnect.
         code: u16,
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
     },
 }
 
-/// From the program.
+/// Messages from the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "from", rename_all = "snake_case")]
 pub enum FromProgram {
-    /// A message: one line or several.
+    /// A message of one or several lines.
     Lines {
-        /// The lines, as they came.
+        /// The lines, unchanged.
         text: String,
     },
-    /// A message that was longer than one may be; none of it was kept.
+    /// A message over the limit. The hub kept none of it.
     TooLong,
 }

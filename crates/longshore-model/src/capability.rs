@@ -1,4 +1,4 @@
-//! What agents can do, and what they may.
+//! What agents can do, and what agents may do.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,25 @@ use serde_json::Value;
 use crate::event::AgentName;
 use crate::time::Timestamp;
 
-/// What an agent may do without asking. One set for all agents; each driver maps it to its agent's own.
+/// What an agent may do without asking. All agents share these modes; each driver maps them to its agent's
+/// own modes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Read and propose, change nothing.
     Plan,
-    /// Ask before every command and every change.
+    /// Ask before every command and before every change.
     #[default]
     Ask,
-    /// Change files of the work tree freely, ask for the rest.
+    /// Change files of the work tree without asking; ask before everything else.
     AutoEdit,
     /// Never ask.
     Full,
 }
 
 impl Mode {
-    /// The mode in which an agent with these modes works when nobody names one: it asks, or where it cannot, it may do the least.
+    /// The mode in which an agent with these modes works if nobody names a mode: `ask`, or the most
+    /// restrictive mode if the agent cannot ask.
     pub fn unless_named(modes: &[Mode]) -> Mode {
         let usual = [Mode::Ask, Mode::Plan, Mode::AutoEdit, Mode::Full];
         usual.into_iter().find(|mode| modes.contains(mode)).unwrap_or_default()
@@ -56,7 +58,7 @@ impl std::fmt::Display for Mode {
     }
 }
 
-/// What an agent can do. Clients hide what is not there.
+/// What an agent can do. Clients hide everything else.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -75,20 +77,22 @@ pub struct Capabilities {
     pub fork: bool,
     pub modes: Vec<Mode>,
     pub models: bool,
-    /// It can be told how hard to think.
+    /// Whether a person can choose how hard the agent thinks.
     pub effort: bool,
-    /// It remembers nothing itself: what it said before is given back to it from the log when it starts.
+    /// The agent remembers nothing itself. When it starts, it gets its earlier lines from the log.
     pub memory_in_log: bool,
-    /// It keeps a record of its conversations that is read: what was said in its own terminal comes into the log.
+    /// The agent keeps a record of its conversations, and the hub reads that record: turns in the agent's own
+    /// terminal enter the log.
     pub own_record: bool,
     pub custom: BTreeMap<String, Value>,
 }
 
 impl Capabilities {
-    /// In `custom`: the modes are those that such an agent mostly has. Which of them it has is known once it has run.
+    /// A key of `custom`: the modes are a guess from similar agents. The agent reports its real modes when it
+    /// runs.
     pub const GUESSED_MODES: &str = "guessedModes";
 
-    /// Takes back what was only guessed, of an agent that is not here or does not start.
+    /// Removes what was only a guess, for an agent that is not installed or does not start.
     pub fn forget_guesses(&mut self) {
         if self.custom.remove(Self::GUESSED_MODES).is_some() {
             self.modes.clear();
@@ -96,58 +100,58 @@ impl Capabilities {
     }
 }
 
-/// One agent as a machine knows it.
+/// An agent, as a machine knows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentInfo {
-    /// Its name: `codex`.
+    /// The agent's name: `codex`.
     pub name: AgentName,
-    /// Its name for people: `Codex`.
+    /// The agent's name for people: `Codex`.
     pub title: String,
-    /// Where it was found; none when it is not installed.
+    /// The path of the program; none if the agent is not installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Its version.
+    /// The version of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The command that installs it.
+    /// The command that installs the agent.
     pub install: String,
-    /// The command that logs in to it.
+    /// The command that logs in to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login: Option<String>,
-    /// Whether somebody is logged in, where that can be told without starting it.
+    /// Whether somebody is logged in; none if only the running agent could tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logged_in: Option<bool>,
-    /// The command that goes on with a conversation in the agent's own terminal, in the conversation's folder; the
-    /// agent's name for the conversation stands where it says `{native}`.
+    /// The command that continues a conversation in the agent's own terminal, run in the conversation's
+    /// folder. `{native}` stands for the agent's name of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
-    /// Something to know before using it.
+    /// A remark for people who want to use the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
-    /// What came of the last time that all scenarios were played with it; of which version, stands there.
+    /// The result of the last `longshore verify` of all scenarios, with the version that it tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,
-    /// What it can do.
+    /// What the agent can do.
     pub capabilities: Capabilities,
-    /// Its models, when it was asked for them.
+    /// The agent's models, if the hub has asked for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelInfo>,
 }
 
-/// What came of the last time that all scenarios were played with an agent.
+/// The result of the last time that an agent played all scenarios.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Verified {
-    /// The version that was installed then.
+    /// The version that was installed at that time.
     pub version: Option<String>,
-    /// When.
+    /// When the agent played the scenarios.
     pub at: Timestamp,
-    /// How many scenarios were played.
+    /// The number of scenarios that the agent played.
     pub played: usize,
-    /// How many of them were compared with a recording.
+    /// The number of scenarios that were compared with a recording.
     pub compared: usize,
-    /// The scenarios in which it did otherwise.
+    /// The scenarios in which the agent behaved differently.
     pub differs: Vec<String>,
 }
 
@@ -155,24 +159,25 @@ pub struct Verified {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelInfo {
-    /// What to ask for.
+    /// The id with which a client requests the model.
     pub id: String,
-    /// Its name for people.
+    /// The model's name for people.
     pub title: String,
-    /// What it is good for.
+    /// What the model is good for.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Whether the agent takes it when nothing is asked for.
+    /// Whether the agent uses this model if nobody names one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub default: bool,
-    /// How hard it can be told to think, in the agent's words, the least first; none when that cannot be chosen.
+    /// The efforts that a person can choose for this model, in the agent's words, the least first; empty if
+    /// there is no choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub efforts: Vec<String>,
 }
 
 impl ModelInfo {
-    /// How hard one of these models can be told to think; without a name, the default. Of one that is not listed it is only
-    /// known which words its agent has at all.
+    /// The efforts of one of these models; without a name, of the default model. For a model that is not
+    /// listed: all efforts of the agent.
     pub fn efforts_of(models: &[ModelInfo], model: Option<&str>) -> Vec<String> {
         let used = models.iter().find(|known| model.map_or(known.default, |id| known.id == id));
         let mut efforts: Vec<String> = Vec::new();
@@ -185,13 +190,13 @@ impl ModelInfo {
     }
 }
 
-/// A slash command that an agent knows.
+/// A slash command that the agent offers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SlashCommand {
-    /// Without the slash.
+    /// The name, without the slash.
     pub name: String,
-    /// What it does.
+    /// What the command does.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
 }

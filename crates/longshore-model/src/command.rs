@@ -1,134 +1,149 @@
-//! Commands: wishes of clients to a session, and what a session tells its agent.
+//! Commands: what clients ask of a session, and what a session tells its agent.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::approval::{AnswerAction, ApprovalDecision, Decision, QuestionAnswer};
 use crate::capability::Mode;
 use crate::delegation::ChildNews;
 use crate::id::{ApprovalId, PromptId, QuestionId, Seq, TurnId};
 
-/// A wish of a client. May be refused.
+/// What a client asks of a session. The session may refuse it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// Say something to the agent.
+    /// Send a prompt to the agent.
     Prompt(Prompt),
-    /// Rewrite a prompt that still waits.
+    /// Change the text of a waiting prompt.
     EditPrompt {
-        /// Which one.
+        /// The prompt.
         prompt: PromptId,
-        /// How it shall read.
+        /// The new text.
         text: String,
     },
-    /// Take back a prompt that still waits.
+    /// Take a waiting prompt back.
     CancelPrompt {
-        /// Which one.
+        /// The prompt.
         prompt: PromptId,
     },
-    /// Put the waiting prompts into another order.
+    /// Change the order of the waiting prompts.
     Reorder {
-        /// The next one first; those left out follow as they stood.
+        /// The new order, the next prompt first. Prompts that are not in this list follow in their old order.
         order: Vec<PromptId>,
     },
-    /// Let go of prompts that are held; they are sent as soon as the agent is free.
+    /// Release held prompts. The session sends them as soon as the agent is free.
     SendQueued {
-        /// All of them, and not only the next one.
+        /// Whether to release all held prompts, or only the next one.
         all: bool,
     },
-    /// Take back all prompts that wait.
+    /// Take all waiting prompts back.
     DiscardQueue,
-    /// Stop the turn. The prompts that wait are held until a person sends them on.
+    /// Stop the turn. The session holds the waiting prompts until a person releases them.
     Interrupt,
-    /// Stop the turn because whoever delegated it wants it no more. Nothing is held: no person stopped it.
+    /// Stop the turn because the delegating session no longer wants its result. The session holds no prompts,
+    /// because no person stopped it.
     Recall,
-    /// Answer an approval.
+    /// Decide an approval.
     Decide {
-        /// Which one.
+        /// The approval.
         approval: ApprovalId,
-        /// How.
+        /// The decision.
         decision: Decision,
-        /// What the agent is told with it.
+        /// A message for the agent.
         message: Option<String>,
-        /// The arguments that it may use instead of its own.
+        /// Arguments that the agent must use instead of its own.
         input: Option<serde_json::Value>,
     },
     /// Answer a question.
     Answer {
-        /// Which one.
+        /// The question.
         question: QuestionId,
-        /// Whether at all.
+        /// Whether to answer, decline or cancel.
         action: AnswerAction,
-        /// By field.
+        /// The answers by field id.
         answers: std::collections::BTreeMap<String, serde_json::Value>,
     },
-    /// Allow more, or less.
+    /// Set the mode: what the agent may do without asking.
     SetMode(Mode),
-    /// Think with another model.
+    /// Set the model.
     SetModel(String),
-    /// Think more, or less: a word of the agent's own.
+    /// Set the effort, in the agent's own words: how hard the agent thinks.
     SetEffort(String),
-    /// Give it a title.
+    /// Set the title.
     Rename(String),
-    /// Put it away, or take it out.
+    /// Archive the session, or restore it.
     Archive(bool),
-    /// Wake the agent without saying anything.
+    /// Start the agent without a prompt.
     Revive {
-        /// Tell it what our log holds instead of relying on its own memory.
+        /// Whether to tell the agent what the log holds, instead of relying on the agent's own memory.
         from_log: bool,
     },
-    /// Have the agent go on where it was interrupted.
+    /// Let the agent continue the interrupted turn.
     Resume,
-    /// Hand the conversation back: the agent's process ends, so that the agent's own terminal can go on with it.
+    /// Hand the conversation back: the agent's process ends, so that the agent's own terminal can continue.
     Release {
-        /// The command for that, where there is one.
+        /// The command that continues in the agent's own terminal, if there is one.
         hand_back: Option<String>,
     },
-    /// End the session for good.
+    /// Close the session for good.
     Close,
 }
 
-/// Something to say to the agent.
+impl Command {
+    /// The approval or question that it answers.
+    pub fn ask(&self) -> Option<Uuid> {
+        if let Command::Decide { approval, .. } = self {
+            Some(approval.0)
+        } else if let Command::Answer { question, .. } = self {
+            Some(question.0)
+        } else {
+            None
+        }
+    }
+}
+
+/// A prompt: a message to the agent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prompt {
-    /// The words.
+    /// The text.
     pub text: String,
-    /// What comes with them.
+    /// The attachments.
     pub attachments: Vec<Attachment>,
-    /// The client's own name for it: the same key twice is one prompt.
+    /// The client's own name for the prompt. Two prompts with the same key are one prompt.
     pub key: Option<String>,
-    /// What to do when the agent is busy.
+    /// What to do if the agent is busy.
     pub when: When,
 }
 
-/// What to do with a prompt when the agent is busy.
+/// What to do with a prompt if the agent is busy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// Wait for the turn to end.
+    /// Wait for the end of the turn.
     #[default]
     Queue,
-    /// Say it into the running turn.
+    /// Put the prompt into the running turn.
     Steer,
-    /// Stop the running turn and say it then.
+    /// Stop the running turn, then send the prompt.
     Interrupt,
 }
 
-/// A file or an image that comes with a prompt, or with the result of a tool.
+/// A file or an image of a prompt, or of a tool's result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
-    /// Its name.
+    /// The name of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its media type: `image/png`.
+    /// The media type: `image/png`.
     pub media_type: String,
-    /// Where it is.
+    /// Where the content is.
     #[serde(flatten)]
     pub source: AttachmentSource,
 }
 
 impl Attachment {
-    /// How many bytes it brings: those of its base64.
+    /// The number of bytes of the base64 that the attachment carries; 0 for a path or an address.
     pub fn bytes(&self) -> usize {
         match &self.source {
             AttachmentSource::Data(data) => data.len(),
@@ -137,15 +152,15 @@ impl Attachment {
     }
 }
 
-/// Where an attachment is.
+/// Where the content of an attachment is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AttachmentSource {
-    /// Here, in base64.
+    /// In the attachment itself, as base64.
     Data(String),
-    /// In a file of the agent's machine.
+    /// In a file on the agent's machine.
     Path(String),
-    /// Elsewhere.
+    /// At an address.
     Url(String),
 }
 
@@ -155,143 +170,143 @@ pub enum AttachmentSource {
 pub enum AgentCommand {
     /// Begin a turn.
     Prompt {
-        /// The turn that it begins.
+        /// The turn that begins.
         turn: TurnId,
-        /// Its name.
+        /// The id of the prompt.
         prompt: PromptId,
-        /// The words.
+        /// The text.
         text: String,
-        /// What comes with them.
+        /// The attachments.
         attachments: Vec<Attachment>,
     },
-    /// Say something into the running turn.
+    /// Put a message into the running turn.
     Steer {
-        /// The turn.
+        /// The running turn.
         turn: TurnId,
-        /// Its name.
+        /// The id of the prompt.
         prompt: PromptId,
-        /// The words.
+        /// The text.
         text: String,
-        /// What comes with them.
+        /// The attachments.
         attachments: Vec<Attachment>,
     },
     /// Stop the turn.
     Interrupt {
-        /// Which one.
+        /// The turn to stop.
         turn: TurnId,
     },
-    /// Somebody decided an approval.
+    /// A person decided an approval.
     Decide {
-        /// Which one.
+        /// The approval.
         approval: ApprovalId,
-        /// How.
+        /// The decision.
         decision: ApprovalDecision,
     },
-    /// Somebody answered a question.
+    /// A person answered a question.
     Answer {
-        /// Which one.
+        /// The question.
         question: QuestionId,
-        /// What.
+        /// The answer.
         answer: QuestionAnswer,
     },
-    /// Allow more, or less, from the next turn on.
+    /// Set the mode from the next turn on.
     SetMode(Mode),
-    /// Think with another model from the next turn on.
+    /// Set the model from the next turn on.
     SetModel(String),
-    /// Think more, or less, from the next turn on.
+    /// Set the effort from the next turn on.
     SetEffort(String),
-    /// The session has a title now.
+    /// The session has a new title.
     Rename(String),
-    /// The session was put away, or taken out.
+    /// The session was archived, or restored.
     Archive(bool),
-    /// How a session fares that the agent delegated to.
+    /// News of a child session to which the agent delegated work.
     Child {
-        /// The agent's name for the call.
+        /// The agent's id of the call.
         call: String,
-        /// How.
+        /// What happened to the child.
         news: ChildNews,
     },
 }
 
-/// What a command that was not refused came to.
+/// The result of a command that the session accepted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
-    /// Done; nothing to tell.
+    /// The command is done and returns nothing.
     Done,
-    /// The prompt was taken.
+    /// The session accepted the prompt.
     Prompted {
-        /// Its name.
+        /// The id of the prompt.
         prompt: PromptId,
-        /// The turn that it begins or steers.
+        /// The turn that the prompt begins or steers.
         turn: TurnId,
-        /// The event that recorded it.
+        /// The event that recorded the prompt.
         seq: Seq,
     },
-    /// The approval was decided so.
+    /// The approval has this decision.
     Decided(ApprovalDecision),
-    /// The question was answered so.
+    /// The question has this answer.
     Answered(QuestionAnswer),
 }
 
-/// Why a command was refused. Each has a stable code, see `docs/errors.md`.
+/// Why a session refused a command. Each refusal has a stable code, see `docs/errors.md`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// The session is over.
+    /// The session is closed.
     #[error("the session is closed; fork it to continue")]
     Closed,
-    /// There is no turn to interrupt.
+    /// No turn is running.
     #[error("no turn is running")]
     NoTurn,
-    /// What cannot be done while a turn runs or is about to.
+    /// The command is not possible while a turn runs or is about to run.
     #[error("a turn is running or about to run; interrupt it first")]
     BusyTurn,
-    /// There is nothing to go on with.
+    /// The session has no interrupted turn.
     #[error("no turn was interrupted here, so there is none to resume; send a prompt instead")]
     NotInterrupted,
-    /// The queue is full.
+    /// Too many prompts wait.
     #[error("{0} prompts are already queued; remove one, or wait for the end of the turn")]
     QueueFull(usize),
-    /// What waits is too large.
+    /// The waiting prompts are too large.
     #[error("the queued prompts already have {} MiB together; remove one, or wait for the end of the turn", .0 >> 20)]
     QueueTooLarge(usize),
-    /// No prompt of that name waits.
+    /// No waiting prompt has this id.
     #[error("no queued prompt has this id; the hub may have sent it already")]
     UnknownPrompt,
-    /// The session has no approval of that name.
+    /// No approval of the session has this id.
     #[error("the session has no approval with this id")]
     UnknownApproval,
-    /// Somebody was first.
+    /// Another client decided first.
     #[error("{} has already decided this", .0.by)]
     AlreadyDecided(ApprovalDecision),
-    /// The agent no longer waits for it.
+    /// The agent no longer waits for an answer.
     #[error("the agent no longer waits for this: {0}")]
     Expired(String),
-    /// This approval cannot be answered so.
+    /// The approval does not offer this decision.
     #[error("this approval does not accept this decision; possible are {0:?}")]
     NotAnOption(Vec<Decision>),
-    /// The session has no question of that name.
+    /// No question of the session has this id.
     #[error("the session has no question with this id")]
     UnknownQuestion,
-    /// Somebody was first.
+    /// Another client answered first.
     #[error("{} has already answered this", .0.by)]
     AlreadyAnswered(QuestionAnswer),
-    /// A field is missing or of the wrong kind.
+    /// A field of the answer is missing or of the wrong kind.
     #[error("the answer to `{field}` {fault}")]
     BadAnswer {
-        /// Which field.
+        /// The id of the field.
         field: String,
-        /// What is wrong.
+        /// What is wrong with the field.
         fault: String,
     },
-    /// The agent cannot do that.
+    /// The agent cannot do this.
     #[error("{agent} cannot {what}")]
     NotSupported {
-        /// Which agent.
+        /// The agent.
         agent: String,
-        /// What it cannot do.
+        /// What the agent cannot do.
         what: &'static str,
     },
-    /// A prompt needs words.
+    /// The prompt has neither text nor attachments.
     #[error("the prompt is empty")]
     EmptyPrompt,
 }

@@ -1,7 +1,7 @@
-//! Delegation on its way: what an agent wants another one to do, and what it hears of that.
+//! Delegation between hub and anchor: the work that one agent gives to another, and the news that come back.
 //!
-//! The agent names a call; the hub opens a session for it, the child, and tells the agent how the child fares under
-//! the same name. What the log says of it is [`crate::lifecycle::Delegation`] and its end.
+//! The agent names a call. The hub opens a session for the call, the child, and reports on the child under
+//! the same name. The log has [`crate::lifecycle::Delegation`] and its end.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,51 +14,51 @@ use crate::lifecycle::TurnOutcome;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "wish", rename_all = "snake_case")]
 pub enum DelegateWish {
-    /// Have this done.
+    /// Start this task.
     Begin(Task),
-    /// Stop it.
+    /// Stop the task.
     Recall,
 }
 
-/// Work for another session.
+/// A task for another session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
-    /// Which agent shall do it.
+    /// The agent that does the task.
     pub agent: AgentName,
-    /// What it is told.
+    /// The text of the task.
     pub task: String,
-    /// Where; the work tree of whoever delegates when there is none.
+    /// The folder; none for the work tree of the delegating session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// What it may do without asking: never more than whoever delegates, and the same when nothing is said.
+    /// The mode of the child, never more than the delegating session has; none for the same mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// The model; none leaves it to the agent.
+    /// The model; none leaves the choice to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
-/// How a child fares.
+/// What happens to a child session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "news", rename_all = "snake_case")]
 pub enum ChildNews {
-    /// There is a session for it now.
+    /// The hub has opened the child.
     Opened {
-        /// Which one.
+        /// The child.
         child: SessionId,
-        /// Its agent.
+        /// The child's agent.
         agent: AgentName,
     },
-    /// It speaks.
+    /// The child's agent writes a message.
     Said {
-        /// What it adds.
+        /// The next piece of the message.
         text: String,
     },
-    /// It is done, or never began.
+    /// The child has ended, or never began.
     Ended {
-        /// How.
+        /// The outcome.
         outcome: TurnOutcome,
-        /// Its last message, or what went wrong.
+        /// The child's last message, or the error.
         text: String,
     },
 }

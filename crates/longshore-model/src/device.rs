@@ -1,4 +1,4 @@
-//! Devices: clients that were paired, what each may do, and where it wants to be woken.
+//! Devices: paired clients, what each may do, and where each receives pushes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,26 +6,27 @@ use serde::{Deserialize, Serialize};
 use crate::id::DeviceId;
 use crate::time::Timestamp;
 
-/// A client with a token of its own.
+/// A paired client with its own token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Device {
-    /// Its name for programs.
+    /// The device's id, for programs.
     pub id: DeviceId,
-    /// Its name for people, who read it wherever this device decided something.
+    /// The device's name, for people. Everything that this device decides shows the name.
     pub label: String,
-    /// What it may do.
+    /// What the device may do.
     pub mode: DeviceMode,
-    /// When it was paired.
+    /// When the device was paired.
     pub created_at: Timestamp,
-    /// When it was last here, to the minute.
+    /// When the device last used the hub, to the minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<Timestamp>,
-    /// Since when its token opens nothing any more.
+    /// When the device was revoked; its token opens nothing since then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
-    /// Whether it is revoked and that could not be written down yet: its token opens nothing, and would again after a
-    /// restart of the hub, which goes on trying until then. Never kept.
+    /// Whether the device is revoked but the hub could not record that yet. The token opens nothing now, but
+    /// would work again after a restart of the hub. The hub keeps trying to record it. The log does not keep
+    /// this field.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unsaved: bool,
 }
@@ -34,12 +35,12 @@ pub struct Device {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceMode {
-    /// Everything but to rotate the owner's token.
+    /// Everything except rotating the owner's token.
     #[default]
     Full,
-    /// Look on.
+    /// Read.
     ReadOnly,
-    /// Look on, and answer approvals and questions.
+    /// Read, and decide approvals.
     Approve,
 }
 
@@ -67,7 +68,7 @@ impl std::fmt::Display for DeviceMode {
     }
 }
 
-/// A device as it is kept: with what its token is recognised by, never with the token itself.
+/// A device as the log keeps it: with the hash of its token, never with the token itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredDevice {
     /// The device.
@@ -76,30 +77,30 @@ pub struct StoredDevice {
     pub token_hash: [u8; 32],
 }
 
-/// Where a browser wants to be woken: as its push service gave it.
+/// A browser's push subscription, as its push service issued it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PushSubscription {
-    /// The address that the push service made for this browser.
+    /// The address that the push service created for this browser.
     pub endpoint: String,
-    /// What a message to it is encrypted with.
+    /// The keys that encrypt a push to this browser.
     pub keys: PushKeys,
 }
 
-/// What a message to a browser is encrypted with, in base64 for addresses.
+/// The keys that encrypt a push to a browser, in URL-safe base64.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PushKeys {
     /// The browser's public key: a point of P-256, uncompressed.
     pub p256dh: String,
-    /// A secret of 16 bytes that the browser shares with us alone.
+    /// A secret of 16 bytes that only the browser and the hub know.
     pub auth: String,
 }
 
-/// A subscription and whose it is.
+/// A push subscription and its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredPush {
-    /// The device; none for a browser that has the owner's token.
+    /// The device; none for a browser with the owner's token.
     pub device: Option<DeviceId>,
-    /// Where and how it is woken.
+    /// The subscription.
     pub subscription: PushSubscription,
 }

@@ -1,124 +1,129 @@
-//! A driver: a pure translator between one agent's wire and the words of the waist.
+//! A driver: a pure translator between one agent's wire and the vocabulary of the waist.
 //!
-//! It gets a line, a command or a tick, and says what happened and what to write back. It has no task, no socket
-//! and no clock, so that a capture of a real agent replays through it in microseconds.
+//! A driver gets a line, a command or a tick. It returns events, and lines for the agent. A driver has no
+//! task, no socket and no clock, so a capture of a real agent replays through it in microseconds.
 //!
-//! Some agents are servers: they are asked over HTTP and tell what happens on a stream of events. Their drivers get
-//! [`Input::Http`] besides the lines of the process, and write [`Output::requests`] instead of lines.
+//! Some agents are HTTP servers that report on a stream of events. Their drivers also get [`Input::Http`],
+//! and write [`Output::requests`] instead of lines.
 //!
-//! Some agents have a process for each turn. Their drivers outlive it: they say what to start ([`Output::run`]), hear how
-//! it ended ([`Input::Ended`]), and may have it stopped ([`Output::halt`]).
+//! Some agents use one process per turn. Their drivers outlive these processes: a driver says which process
+//! to start ([`Output::run`]), learns how it ended ([`Input::Ended`]), and can stop it ([`Output::halt`]).
 
 use std::collections::BTreeMap;
 
-use crate::anchor::{Answer, Launch, Query};
+use serde::{Deserialize, Serialize};
+
+use crate::anchor::{AgentQuestion, Answer, Launch};
 use crate::command::AgentCommand;
 use crate::delegation::DelegateWish;
 use crate::event::{Draft, Raw, RawFault};
+use crate::host_io::{HostFault, HostReply, HostRequest, HostRequestId};
 use crate::id::{Context, QueryId, SessionId};
 use crate::lifecycle::Sleep;
 use crate::time::Timestamp;
-use crate::work::{Done, Work, WorkFault, WorkId};
 
-/// What can happen to a driver.
-#[derive(Clone, Debug, PartialEq)]
+/// The input of a driver. In JSON it is what a recording holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Input {
-    /// The process runs and listens; begin this session.
+    /// The process runs and listens: begin this session.
     Open(Launch),
-    /// The process runs and listens; answer this and nothing else.
+    /// The process runs and listens: answer this query and do nothing else.
     Ask {
-        /// The name of the question.
+        /// The id of the query.
         id: QueryId,
         /// The question.
-        query: Query,
+        query: AgentQuestion,
     },
     /// A line from the agent.
     Line(Raw),
-    /// A line from the agent that could not be read as one.
+    /// A line from the agent that the transport could not read.
     Garbled {
-        /// What could be saved of it.
+        /// The readable part of the line.
         text: Raw,
-        /// What was wrong.
+        /// What is wrong with the line.
         fault: RawFault,
     },
-    /// A session tells its agent something.
+    /// A command from a session to its agent.
     Tell {
-        /// Which session.
+        /// The session.
         session: SessionId,
-        /// What.
+        /// The command.
         command: AgentCommand,
     },
-    /// A server that the process is, or its stream of events, has something to say.
+    /// The agent's HTTP server answered a request, or its stream of events changed.
     Http(Http),
-    /// The process of a turn is gone, and all that it said was heard.
+    /// The process of a turn has ended. The driver has already received all of its lines.
     Ended {
-        /// How.
+        /// How the process ended.
         sleep: Sleep,
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
     },
-    /// A session is stopped here; the process goes on for others. Nothing more is to be said of it, or of those
-    /// that came of it and are named in [`Output::ended`].
+    /// The session is stopped; the process continues for other sessions. Emit no further events for this
+    /// session, nor for its child sessions listed in [`Output::ended`].
     Close {
-        /// Which session.
+        /// The session.
         session: SessionId,
     },
-    /// What the driver wanted done is done, or not.
+    /// The result of a [`HostRequest`].
     WorkDone {
-        /// Which work.
-        id: WorkId,
-        /// What came of it.
-        result: Result<Done, WorkFault>,
+        /// The id of the request.
+        id: HostRequestId,
+        /// The reply, or why there is none.
+        result: Result<HostReply, HostFault>,
     },
-    /// Time has passed, at least to [`Driver::deadline`].
+    /// The time has reached [`Driver::deadline`].
     Tick,
 }
 
-/// What a server says.
-#[derive(Clone, Debug, PartialEq)]
+/// News from an agent that is an HTTP server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Http {
-    /// The stream of events is open: for the first time, or again. What happened in between is not told.
+    /// The stream of events is open, for the first time or again. Events between two connections are lost.
     Connected,
-    /// The stream of events broke. It will be opened again, or the process given up.
+    /// The stream of events broke. The anchor either opens it again or gives the process up.
     Disconnected,
-    /// An event.
+    /// An event of the stream.
     Event(Raw),
-    /// What became of a request.
+    /// The response to a request, or its failure.
     Response {
         /// [`Request::id`].
         id: u64,
-        /// The answer, or why there is none.
+        /// The response, or why there is none.
         result: Result<Response, String>,
     },
 }
 
-/// The answer to a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An HTTP response.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Response {
-    /// `200`, `404`.
+    /// The status: `200`, `404`.
     pub status: u16,
-    /// The body, whatever it is.
+    /// The body, unchanged.
     pub body: Raw,
 }
 
-/// What a server is asked.
+/// An HTTP request to the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The driver's own name for it; comes back with the answer.
+    /// The driver's own id of the request; the response has the same id.
     pub id: u64,
-    /// Requests of one session go out one after the other, each when the one before was answered.
+    /// The session. Requests of one session go out one after the other: each waits for the previous response.
     pub session: Option<SessionId>,
-    /// What to do.
+    /// The method.
     pub method: Method,
-    /// To what: `/session?limit=3`.
+    /// The path: `/session?limit=3`.
     pub path: String,
-    /// With what, in JSON.
+    /// The body, as JSON.
     pub body: Option<String>,
-    /// It is answered when the work is done, however long that takes. Such a one keeps no other waiting.
+    /// The agent responds only when the work is done, however long that takes. Such a request delays no other
+    /// request.
     pub patient: bool,
 }
 
-/// What can be done to a resource.
+/// An HTTP method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Method {
@@ -129,7 +134,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// As it is written: `GET`.
+    /// The method as HTTP writes it: `GET`.
     pub fn as_str(self) -> &'static str {
         match self {
             Method::Get => "GET",
@@ -140,67 +145,69 @@ impl Method {
     }
 }
 
-/// A process for a turn.
+/// The process of one turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
-    /// Its arguments, after those that every process of the agent has.
+    /// The arguments, after the arguments that every process of the agent gets.
     pub arguments: Vec<String>,
-    /// What its environment has beyond that of every process of the agent: what is to be on no command line.
+    /// Additional environment variables, for values that must not be on a command line.
     pub env: BTreeMap<String, String>,
-    /// Files that it needs. They are laid down for it, and gone when it is.
+    /// The files that the process needs. The anchor creates them before the process starts and deletes them
+    /// when it ends.
     pub files: Vec<RunFile>,
-    /// All that it is told; then its input ends.
+    /// The whole input of the process. Then its stdin closes.
     pub input: String,
 }
 
-/// A file for a process, which it finds by an argument ahead of its own ones.
+/// A file for a process. An argument before the process's other arguments names the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFile {
-    /// What that argument begins with, before the path: `--image=`.
+    /// The beginning of that argument, before the path: `--image=`.
     pub flag: String,
-    /// How its name ends: `png`.
+    /// The extension of the file's name: `png`.
     pub extension: String,
-    /// What is in it, in base64.
+    /// The content, in base64.
     pub data: String,
 }
 
-/// What a driver wants done about it, in order.
+/// What a driver wants done, in order.
 #[derive(Debug, Default)]
 pub struct Output {
-    /// What happened, to which session.
+    /// The events, each with its session.
     pub said: Vec<(SessionId, Draft)>,
-    /// Lines to write to the agent, without their line feeds.
+    /// The lines for the agent, without their line feeds.
     pub lines: Vec<String>,
-    /// The process to start for a turn. There is one at a time.
+    /// The process to start for a turn. At most one such process runs at a time.
     pub run: Option<Run>,
-    /// Stop the process of the turn; the driver goes on.
+    /// Stop the process of the turn; the driver continues.
     pub halt: bool,
-    /// What to ask the server that the process is.
+    /// The HTTP requests to the agent.
     pub requests: Vec<Request>,
-    /// Answers to questions.
+    /// The answers to queries.
     pub answers: Vec<(QueryId, Result<Answer, String>)>,
-    /// Sessions that the process is of no more use to, while it goes on for others. The text says why.
+    /// Sessions that this process cannot serve any longer, each with the reason. The process continues for
+    /// other sessions.
     pub ended: Vec<(SessionId, String)>,
-    /// What other sessions are to do for one: whose agent wants it, its name for the call, and what it wants.
+    /// Delegations: the session whose agent delegates, the agent's id of the call, and what the agent wants.
     pub delegates: Vec<(SessionId, String, DelegateWish)>,
-    /// What to do with files and processes; each comes back as [`Input::WorkDone`], in any order.
-    pub works: Vec<Work>,
-    /// The process is of no more use; stop it. The text says why.
+    /// Requests for files and processes. Each comes back as [`Input::WorkDone`], in any order.
+    pub works: Vec<HostRequest>,
+    /// The process is no longer needed: stop it, for this reason.
     pub finished: Option<String>,
 }
 
 impl Output {
-    /// Something happened.
+    /// Adds an event of a session.
     pub fn say(&mut self, session: SessionId, draft: Draft) {
         self.said.push((session, draft));
     }
 }
 
-/// One per agent process.
+/// The driver of one agent process.
 pub trait Driver: Send {
-    /// The agent's process speaks, a session speaks, or time passes.
+    /// Handles one input.
     fn handle(&mut self, input: Input, cx: &mut Context<'_>, out: &mut Output);
 
-    /// When it wants a [`Input::Tick`], at the latest.
+    /// The latest time at which the driver wants a [`Input::Tick`].
     fn deadline(&self) -> Option<Timestamp>;
 }

@@ -1,14 +1,14 @@
-//! A frame: an event and its JSON, encoded once, shared by the log and by everyone who listens.
+//! A frame: an event and its JSON, encoded once, shared by the log and by all clients.
 
 use std::sync::{Arc, OnceLock};
 
 use crate::event::{Event, Raw};
 use crate::id::Seq;
 
-/// What the JSON of an event takes beside its text, for most events.
+/// How many bytes the JSON of most events takes besides its text.
 const BESIDE_TEXT: usize = 384;
 
-/// An event as it is stored and sent. What a client reads is, byte for byte, what the log holds.
+/// An event as the log stores it and clients get it. A client reads, byte for byte, what the log holds.
 #[derive(Clone, Debug)]
 pub struct Frame {
     seq: Seq,
@@ -27,7 +27,7 @@ impl Frame {
         Ok(Self { seq: event.seq, json: json.into(), raw, event: OnceLock::from(Arc::new(event)) })
     }
 
-    /// A frame that was encoded before.
+    /// A frame from stored JSON.
     pub fn stored(seq: Seq, json: impl Into<Arc<str>>, raw: Option<Raw>) -> Self {
         Self { seq, json: json.into(), raw, event: OnceLock::new() }
     }
@@ -42,12 +42,12 @@ impl Frame {
         &self.json
     }
 
-    /// The agent's own frame, where there was one.
+    /// The agent's own frame, if there was one.
     pub fn raw(&self) -> Option<&Raw> {
         self.raw.as_ref()
     }
 
-    /// The event itself; decoded on first use when the frame comes from the log.
+    /// The event. A frame from the log decodes it on first use.
     pub fn event(&self) -> Result<&Arc<Event>, serde_json::Error> {
         if let Some(event) = self.event.get() {
             return Ok(event);
@@ -56,7 +56,8 @@ impl Frame {
         Ok(self.event.get_or_init(|| event))
     }
 
-    /// The public JSON with the agent's own frame in `rawEvent`: as JSON when it is JSON, otherwise as a string.
+    /// The public JSON with the agent's own frame in `rawEvent`: as JSON if it is JSON, otherwise as a
+    /// string.
     pub fn json_with_raw(&self) -> String {
         let Some(raw) = &self.raw else { return self.json.to_string() };
         let is_json = serde_json::from_str::<serde::de::IgnoredAny>(raw).is_ok();

@@ -1,4 +1,4 @@
-//! Ids: UUIDv7 newtypes, the dense per-session [`Seq`], and a source of ids that needs no clock of its own.
+//! Ids: UUIDv7 newtypes, the dense [`Seq`] of each session, and a source of ids without a clock.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ macro_rules! ids {
                 Self(cx.ids.next(cx.now))
             }
 
-            /// The id of something that others have named: the same words are the same id, at any time.
+            /// The id of something that another program has named: the same words always give the same id.
             pub fn of_words(words: &[&str]) -> Self {
                 Self(of_words(words))
             }
@@ -58,37 +58,37 @@ ids! {
     TurnId,
     /// A thing on the timeline that can grow.
     ItemId,
-    /// A wish that waits in the queue until its turn begins.
+    /// A prompt of a client.
     PromptId,
-    /// A question that blocks the agent until somebody allows or denies.
+    /// A request that blocks the agent until a person decides it.
     ApprovalId,
-    /// A question whose answer is data.
+    /// A question of an agent whose answer is data.
     QuestionId,
-    /// A question of the hub to an anchor.
+    /// A query of the hub to an anchor.
     QueryId,
-    /// A client with a token of its own.
+    /// A paired client with its own token.
     DeviceId,
 }
 
 impl SessionId {
-    /// The session of a conversation that was held elsewhere: the same for the same conversation, so that finding it
-    /// twice is finding it once.
+    /// The id of a session for a conversation that happened elsewhere. The same conversation always gives the
+    /// same id, so the hub imports it once.
     pub fn of_past(agent: &str, native: &str) -> Self {
         Self::of_words(&[agent, native])
     }
 }
 
 impl EventId {
-    /// An event is its session and its seq; the id says the same in one word.
+    /// The id of an event, derived from its session and its seq.
     ///
-    /// Derived and not random, so that writing a batch twice is writing it once.
+    /// The id is not random, so writing a batch twice equals writing it once.
     pub fn of(session: SessionId, seq: Seq, at: Timestamp) -> Self {
         let (high, low) = session.0.as_u64_pair();
         Self(uuid_v7(at, scramble(high ^ seq.0), scramble(low.wrapping_add(seq.0))))
     }
 }
 
-/// The place of an event in its session: dense, from 1. Zero stands before the first event.
+/// The place of an event in its session: dense, from 1. Zero is before the first event.
 #[derive(
     Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug, Serialize, Deserialize, JsonSchema,
 )]
@@ -99,7 +99,7 @@ impl Seq {
     /// Before the first event.
     pub const ZERO: Seq = Seq(0);
 
-    /// The seq that follows.
+    /// The next seq.
     #[must_use]
     pub fn next(self) -> Seq {
         Seq(self.0 + 1)
@@ -112,23 +112,23 @@ impl fmt::Display for Seq {
     }
 }
 
-/// What a pure machine may know of the outside: the time it was called at, and where new ids come from.
+/// What a pure machine may know of the outside world: the time of the call, and a source of new ids.
 #[derive(Debug)]
 pub struct Context<'a> {
-    /// The moment of the call, read by the caller.
+    /// The time of the call, which the caller has read.
     pub now: Timestamp,
-    /// Where new ids come from.
+    /// The source of new ids.
     pub ids: &'a mut Ids,
 }
 
-/// A source of UUIDv7s that is a function of its seed, so that a replay mints the same ids.
+/// A source of UUIDv7s that depends only on its seed, so a replay makes the same ids.
 #[derive(Clone, Debug)]
 pub struct Ids {
     state: u64,
 }
 
 impl Ids {
-    /// The seed comes from the edge: random when running, fixed in a test.
+    /// A source with a seed: random in the running program, fixed in a test.
     pub fn seeded(seed: u64) -> Self {
         Self { state: seed }
     }

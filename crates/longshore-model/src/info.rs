@@ -1,4 +1,4 @@
-//! A session as lists show it: what the fold of its log comes to, in one row.
+//! A session in one row of a list: the result of folding its log.
 
 use std::collections::BTreeMap;
 
@@ -21,11 +21,11 @@ use crate::usage::Usage;
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Session")]
 pub struct SessionInfo {
-    /// The agent.
+    /// The agent's name.
     pub provider: AgentName,
-    /// Its name.
+    /// The id of the session.
     pub session_id: SessionId,
-    /// What it is about.
+    /// The title.
     pub title: String,
     /// The name of the work tree's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,27 +33,28 @@ pub struct SessionInfo {
     /// The address of `origin`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo: Option<String>,
-    /// In one of five words.
+    /// The state in one of five words.
     pub status: Status,
-    /// When it was opened.
+    /// When the session was opened.
     pub created_at: Timestamp,
-    /// When a person or the agent last did something; not what the hub noted for itself, as after a restart.
+    /// When a person or the agent last did something. Entries that the hub writes for itself, for example
+    /// after a restart, do not count.
     pub updated_at: Timestamp,
-    /// When a person last did something here: opened it, said something, decided. What an agent did is no part of it, nor what
-    /// was said in the agent's own terminal.
+    /// When a person last did something here: opened the session, sent a prompt, decided. Work of the agent
+    /// does not count, nor turns in the agent's own terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub touched_at: Option<Timestamp>,
-    /// The end of what was last said.
+    /// The end of the last message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
-    /// What else there is to know of it, for people.
+    /// Further properties, for people.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, Value>,
-    /// The agent's own record of it, where it was imported.
+    /// The agent's own record of the session, if it was imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_session: Option<Value>,
 
-    /// More closely than the status: what it does right now.
+    /// What the session does right now; finer than `status`.
     pub activity: Activity,
     /// The work tree.
     pub cwd: String,
@@ -62,73 +63,73 @@ pub struct SessionInfo {
     /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How hard the agent thinks, in its own words.
+    /// How hard the agent thinks, in the agent's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
-    /// The servers of tools that the agent was given with it.
+    /// The MCP servers that the session gives its agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<McpServer>,
-    /// The agent's name for the conversation.
+    /// The agent's name of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeId>,
-    /// How much of the agent's own record was taken in, as long as the conversation is held elsewhere.
+    /// How much of the agent's own record the hub has imported, while the conversation is held elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<u64>,
     /// What the agent can do.
     pub capabilities: Capabilities,
-    /// The last event.
+    /// The seq of the last event.
     pub head: Seq,
-    /// The turn that runs.
+    /// The running turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
-    /// The prompts that wait.
+    /// The waiting prompts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queue: Vec<QueuedPrompt>,
-    /// Whether prompts of the queue are held until a person sends them on.
+    /// Whether prompts of the queue are held until a person releases them.
     #[serde(default)]
     pub queue_held: bool,
-    /// Whether a restart of the hub cut a turn, and nobody has said anything since.
+    /// Whether a restart of the hub interrupted a turn, and nobody has sent a prompt since.
     #[serde(default)]
     pub cut_by_restart: bool,
-    /// The approvals that wait.
+    /// The waiting approvals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<OpenApproval>,
-    /// The questions that wait.
+    /// The waiting questions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<OpenQuestion>,
-    /// What it has used.
+    /// The tokens that the session has used.
     pub usage: Usage,
-    /// How full the context is.
+    /// How full the context window is, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_percent: Option<u8>,
-    /// What it has cost, where the agent says so.
+    /// The cost of the session, if the agent reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// Where the work tree stands.
+    /// The git state of the work tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<GitState>,
-    /// The slash commands that the agent knows.
+    /// The slash commands that the agent offers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<SlashCommand>,
-    /// Put away.
+    /// Whether the session is archived.
     pub archived: bool,
     /// The session that delegated to this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<SessionId>,
-    /// The session that it was forked from.
+    /// The session from which this one was forked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkPoint>,
 }
 
-/// A session in one of five words.
+/// The state of a session in one of five words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// A turn runs or is about to.
+    /// A turn runs or is about to run.
     Active,
-    /// At rest.
+    /// The session is at rest.
     Idle,
-    /// Closed.
+    /// The session is closed.
     Completed,
     /// The last turn failed.
     Error,
@@ -140,45 +141,46 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
-    /// Its agent starts.
+    /// The agent starts.
     Starting,
     /// A turn runs.
     Working,
     /// A turn runs and waits for a person.
     Waiting,
-    /// Its agent listens.
+    /// The agent listens.
     Idle,
-    /// Its agent is gone; the next prompt revives it.
+    /// The agent's process is gone; the next prompt starts it again.
     Sleeping,
-    /// It is over.
+    /// The session is closed.
     Closed,
 }
 
-/// A prompt that waits for its turn.
+/// A waiting prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuedPrompt {
-    /// Its name.
+    /// The id of the prompt.
     pub prompt: PromptId,
-    /// The turn that it will begin.
+    /// The turn that the prompt will begin.
     pub turn: TurnId,
-    /// The words.
+    /// The text.
     pub text: String,
-    /// What comes with them; in the row of a session without its bytes.
+    /// The attachments. In a session's row they have no content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
-    /// It waits until a person sends it on.
+    /// Whether the prompt waits until a person releases it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
-    /// Its words are cut, as in the row of a session: the session itself has them whole.
+    /// Whether the text is cut, as in a session's row. The session itself has the whole text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
-    /// Whose it is.
+    /// Who sent the prompt.
     pub by: Author,
 }
 
 impl QueuedPrompt {
-    /// The same without the bytes of its attachments: a row is written and sent often, and they may be large.
+    /// The same prompt without the content of its attachments: the hub writes and sends rows often, and
+    /// attachments can be large.
     pub(crate) fn without_data(&self) -> Self {
         let mut light = self.clone();
         for attachment in &mut light.attachments {
@@ -190,53 +192,55 @@ impl QueuedPrompt {
     }
 }
 
-/// An approval that waits.
+/// A waiting approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenApproval {
-    /// The session that waits.
+    /// The session.
     pub session: SessionId,
-    /// The turn that waits.
+    /// The turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
-    /// The item that it is about.
+    /// The item that the approval is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<ItemId>,
-    /// The event that asked.
+    /// The event that requested the approval.
     pub seq: Seq,
-    /// Since when.
+    /// When the agent requested the approval.
     pub requested_at: Timestamp,
     /// The agent's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Some of it is left out, as in the row of a session: the session itself and the timeline have it whole.
+    /// Whether a part of the request is left out, as in a session's row. The session itself and the timeline
+    /// have the whole request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
-    /// What, and what may be answered.
+    /// What the agent wants, and which decisions are possible.
     #[serde(flatten)]
     pub request: ApprovalRequest,
 }
 
-/// A question that waits.
+/// A waiting question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenQuestion {
-    /// The session that waits.
+    /// The session.
     pub session: SessionId,
-    /// The turn that waits.
+    /// The turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
-    /// The event that asked.
+    /// The event that asked the question.
     pub seq: Seq,
-    /// Since when.
+    /// When the agent asked.
     pub asked_at: Timestamp,
     /// The question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Some of it is left out, as in the row of a session: the session itself and the timeline have it whole.
+    /// Whether a part of the question is left out, as in a session's row. The session itself and the timeline
+    /// have the whole question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
-    /// What to fill in.
+    /// The fields to fill in.
     #[serde(flatten)]
     pub request: QuestionRequest,
 }

@@ -1,4 +1,4 @@
-//! What items are made of: tool calls, diffs, plan steps.
+//! The parts of items: tool calls, diffs, plan steps.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,36 +6,36 @@ use serde_json::Value;
 
 use crate::command::Attachment;
 
-/// How many bytes of base64 the attachments of one outcome may have together.
+/// The most bytes of base64 that the attachments of one outcome may have together.
 pub const MOST_ATTACHED: usize = 8 << 20;
 
-/// A call of a tool, as far as it is known.
+/// A tool call, as far as the agent has reported it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
-    /// What the agent calls the tool: `exec_command`, `Bash`, `server.tool`.
+    /// The agent's name of the tool: `exec_command`, `Bash`, `server.tool`.
     pub name: String,
-    /// What sort of thing it does.
+    /// The kind of tool.
     pub kind: ToolKind,
-    /// The command line, for tools that run one.
+    /// The command line, if the tool runs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Where it runs.
+    /// The folder in which the tool runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Its arguments.
+    /// The arguments.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub input: Value,
 }
 
 impl ToolCall {
-    /// A call of which only its output is known.
+    /// A call of which only the output is known.
     pub fn unknown() -> Self {
         Self { name: "tool".to_owned(), kind: ToolKind::Other, command: None, cwd: None, input: Value::Null }
     }
 }
 
-/// What sort of thing a tool does.
+/// The kind of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
@@ -52,34 +52,34 @@ pub enum ToolKind {
     Other,
 }
 
-/// How a call ended. The output itself is the event's text.
+/// How a tool call ended. The event's text is the output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolOutcome {
-    /// How it ended.
+    /// The final status.
     pub status: ToolStatus,
-    /// The exit code, for tools that have one.
+    /// The exit code, if the tool has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
-    /// How long it took.
+    /// How long the call took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// The result as data, where the tool gives data.
+    /// The result as data, if the tool returns data.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub result: Value,
-    /// Pictures and other content that is no text, [`MOST_ATTACHED`] bytes together at most.
+    /// Images and other content that is not text, at most [`MOST_ATTACHED`] bytes together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
 }
 
 impl ToolOutcome {
-    /// An outcome of which only the status is known.
+    /// An outcome with only a status.
     pub fn of(status: ToolStatus) -> Self {
         Self { status, exit_code: None, duration_ms: None, result: Value::Null, attachments: Vec::new() }
     }
 
-    /// Takes out the attachments that are too many bytes together, the last ones first of all: what is left out, in a
-    /// line for people.
+    /// Removes attachments over the limit, the last ones first. Returns a line for people that names what is
+    /// left out.
     pub fn bound_attachments(&mut self) -> Option<String> {
         let mut all = 0;
         let mut left_out = Vec::new();
@@ -99,48 +99,48 @@ impl ToolOutcome {
     }
 }
 
-/// Where a tool call or a file change stands.
+/// The status of a tool call or of a file change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolStatus {
-    /// Not ended yet.
+    /// The work has not ended yet.
     Running,
-    /// Ended well.
+    /// The work succeeded.
     Completed,
-    /// Ended badly.
+    /// The work failed.
     Failed,
-    /// Somebody said no.
+    /// A person or a rule refused the work.
     Declined,
-    /// Stopped from outside.
+    /// The work was stopped.
     Cancelled,
 }
 
-/// A change of files.
+/// A change of one or several files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileDiff {
-    /// Whether it is done.
+    /// The status of the change.
     pub status: ToolStatus,
-    /// File by file.
+    /// The changes, one per file.
     pub changes: Vec<FileChange>,
 }
 
-/// What happens to one file.
+/// A change of one file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileChange {
-    /// Which file.
+    /// The path of the file.
     pub path: String,
-    /// What happens to it.
+    /// The kind of change.
     pub kind: FileChangeKind,
-    /// Where it goes, when it moves.
+    /// The new path, if the file moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<String>,
     /// A unified diff.
     pub diff: String,
 }
 
-/// What can happen to a file.
+/// The kind of a file change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
@@ -154,13 +154,13 @@ pub enum FileChangeKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanStep {
-    /// What is to be done.
+    /// The text of the step.
     pub text: String,
-    /// How far it is.
+    /// How far the step is.
     pub status: PlanStatus,
 }
 
-/// How far a step is.
+/// How far a step of a plan is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]

@@ -7,16 +7,17 @@
 //! | [`id`], [`time`] | names and moments, and the [`id::Context`] that a machine is called with |
 //! | [`event`] | the event, its closed [`event::Body`], its public JSON |
 //! | [`item`], [`approval`], [`lifecycle`], [`usage`], [`capability`] | what bodies are made of |
-//! | [`mcp`] | servers that bring tools to an agent |
-//! | [`service`] | a service that has a model: its API, its address |
+//! | [`mcp`] | MCP servers, which give tools to an agent |
+//! | [`service`] | a model service: its API, its address |
 //! | [`device`] | paired clients, and what each may do |
-//! | [`command`] | wishes of clients, what agents are told, why a wish is refused |
+//! | [`command`] | commands of clients, commands to agents, refusals |
 //! | [`session`] | the machine: input in, events and effects out; its state is the fold of its events |
-//! | [`info`] | a session as lists show it |
+//! | [`info`] | a session in one row of a list |
 //! | [`timeline`] | the fold that clients draw |
+//! | [`recent`] | the newest of many |
 //! | [`frame`] | an event encoded once |
-//! | [`delegation`] | work on its way to another session |
-//! | [`driver`], [`work`], [`anchor`], [`callback`] | the contract with the south |
+//! | [`delegation`] | work that one session gives to another |
+//! | [`driver`], [`host_io`], [`anchor`], [`callback`] | the contract with the south |
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
@@ -31,14 +32,15 @@ pub mod device;
 pub mod driver;
 pub mod event;
 pub mod frame;
+pub mod host_io;
 pub mod id;
 pub mod info;
 pub mod item;
 pub mod lifecycle;
 pub mod mcp;
+pub mod recent;
 pub mod service;
 pub mod session;
 pub mod time;
 pub mod timeline;
 pub mod usage;
-pub mod work;

@@ -1,4 +1,4 @@
-//! What the life of a session and of a turn is told in.
+//! The life of a session and of a turn: how they begin, and how they end.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,73 +10,74 @@ use crate::id::{Seq, SessionId};
 use crate::mcp::McpServer;
 use crate::usage::Usage;
 
-/// What an agent calls the conversation: a thread id, a session id.
+/// The agent's name of a conversation: a thread id, a session id.
 pub type NativeId = String;
 
-/// How a session came to be.
+/// The settings with which a session was opened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Opened {
-    /// The agent that it is a conversation with.
+    /// The agent.
     pub agent: AgentName,
     /// The work tree.
     pub cwd: String,
     /// What the agent may do without asking.
     pub mode: Mode,
-    /// The model asked for; none leaves it to the agent.
+    /// The requested model; none leaves the choice to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How hard the agent shall think, in its own words; none leaves it to the agent.
+    /// How hard the agent thinks, in the agent's words; none leaves the choice to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
-    /// The title asked for; none takes it from the first prompt.
+    /// The requested title; none takes the title from the first prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The servers of tools that the agent is given.
+    /// The MCP servers that the agent gets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<McpServer>,
-    /// What this agent can do.
+    /// What the agent can do.
     pub capabilities: Capabilities,
     /// The session that delegated to this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<SessionId>,
-    /// The session that this one was forked from, and its last seq that was taken over.
+    /// The session from which this one was forked, and the last seq that both share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkPoint>,
-    /// It was read from a file: what it has until its agent first comes is what the file said, and nobody here remembers it.
+    /// Whether the session was read from a file. Until its agent first starts, the session has only what the
+    /// file said.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_file: bool,
 }
 
-/// Where a fork left its origin.
+/// The point at which a fork left its origin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ForkPoint {
-    /// The origin.
+    /// The session from which the fork was made.
     pub session: SessionId,
-    /// The last event that both have.
+    /// The last event that both sessions share.
     pub seq: Seq,
-    /// The agent's name for the origin, which it copies its own memory from. None when that holds more than both have:
-    /// then the agent is told what they have.
+    /// The agent's name of the original conversation, whose memory the agent copies. None if that memory
+    /// holds more than both sessions share; then the hub tells the agent what they share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeId>,
 }
 
-/// What the agent said of itself when it began to listen.
+/// What the agent reported when it became ready for prompts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Ready {
-    /// Its name for the conversation, with which it can be resumed. Some give it one only when something is said, and
-    /// then say once more that they are ready.
+    /// The agent's name of the conversation, with which it can resume. Some agents name a conversation only
+    /// at the first prompt, and then report ready a second time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeId>,
-    /// Its version.
+    /// The agent's version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The model that it uses.
+    /// The model that the agent uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Where the agent keeps its own record.
+    /// The path of the agent's own record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,
 }
@@ -85,15 +86,15 @@ pub struct Ready {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sleep {
-    /// Why, for programs.
+    /// The reason, for programs.
     pub cause: SleepCause,
-    /// Its exit code.
+    /// The exit code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The signal that killed it.
+    /// The signal that killed the process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// The last lines that it wrote to stderr.
+    /// The last lines of stderr.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
 }
@@ -105,17 +106,17 @@ pub enum SleepCause {
     /// The agent ended by itself, or was killed.
     #[default]
     Exited,
-    /// It could not be started, or refused to begin.
+    /// The agent could not start, or refused to begin.
     FailedToStart,
-    /// We stopped it.
+    /// The hub stopped the agent.
     Stopped,
-    /// The hub went down, and the agent with it.
+    /// The hub stopped, and the agent with it.
     HubRestarted,
-    /// The hub could not write the log and will not go on unrecorded.
+    /// The hub could not write the log, so it stopped the agent.
     LogFailed,
-    /// It was handed back, so that the agent's own terminal can go on with it.
+    /// A person released the session, so that the agent's own terminal can continue.
     Released,
-    /// Nobody needed it for a while.
+    /// The agent was idle for a long time.
     Idle,
 }
 
@@ -123,24 +124,24 @@ pub enum SleepCause {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnEnd {
-    /// How.
+    /// The outcome.
     pub outcome: TurnOutcome,
-    /// What went wrong.
+    /// The error, if the turn failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TurnError>,
-    /// What this turn used.
+    /// The tokens that this turn used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// What this turn cost, where the agent says so.
+    /// The cost of this turn, if the agent reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// How long it took.
+    /// How long the turn took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
 }
 
 impl TurnEnd {
-    /// An end of which only the outcome is known.
+    /// A turn's end with only an outcome.
     pub fn of(outcome: TurnOutcome) -> Self {
         Self { outcome, error: None, usage: None, cost_usd: None, duration_ms: None }
     }
@@ -160,16 +161,16 @@ pub enum TurnOutcome {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnError {
-    /// A stable word.
+    /// The kind of error, for programs.
     pub code: TurnErrorCode,
-    /// What the agent said.
+    /// The agent's message.
     pub message: String,
     /// The agent's own data.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub details: Value,
 }
 
-/// Why a turn failed, in a word.
+/// Why a turn failed, for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnErrorCode {
@@ -177,57 +178,57 @@ pub enum TurnErrorCode {
     UsageLimit,
     /// Too many requests.
     RateLimited,
-    /// The model's service is overloaded.
+    /// The model service is overloaded.
     Overloaded,
-    /// The conversation no longer fits the model.
+    /// The conversation no longer fits the model's context window.
     ContextWindow,
-    /// Not logged in, or no longer.
+    /// Nobody is logged in, or the login has expired.
     Unauthorized,
-    /// The model's service cannot be reached.
+    /// The model service cannot be reached.
     Network,
     /// The agent did not answer in time.
     Timeout,
     /// The agent's process ended.
     AgentGone,
-    /// The agent could not be started.
+    /// The agent could not start.
     AgentUnavailable,
-    /// The hub was restarted, and the agent went with it.
+    /// The hub was restarted, and the agent stopped with it.
     HubRestarted,
-    /// None of these.
+    /// Another error.
     Other,
 }
 
-/// Something that went wrong outside of a turn.
+/// An error outside of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionFault {
-    /// A stable word.
+    /// The kind of error, for programs.
     pub code: FaultCode,
 }
 
-/// What went wrong, in a word.
+/// The kind of an error outside of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultCode {
-    /// The agent could not be started.
+    /// The agent could not start.
     StartFailed,
-    /// The agent does not remember the conversation; it can go on from our log.
+    /// The agent does not remember the conversation. It can continue from the log.
     ResumeFailed,
-    /// The agent refused what it was told.
+    /// The agent refused a command.
     Refused,
     /// The agent did not answer in time.
     Timeout,
-    /// The agent's configuration is broken and it would run with another.
+    /// The agent's configuration is broken, and the agent would run with another one.
     BadConfiguration,
 }
 
-/// Work handed to another session.
+/// Work that a session gave to another session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Delegation {
-    /// The session that does it.
+    /// The session that does the work.
     pub child: SessionId,
-    /// Its agent.
+    /// The agent of that session.
     pub agent: AgentName,
 }
 
@@ -235,17 +236,17 @@ pub struct Delegation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DelegationEnd {
-    /// The session that did it.
+    /// The session that did the work.
     pub child: SessionId,
-    /// How.
+    /// The outcome.
     pub outcome: TurnOutcome,
 }
 
-/// Where a work tree stands.
+/// The git state of a work tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GitState {
-    /// The branch; none when detached.
+    /// The branch; none if HEAD is detached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// The commit.
@@ -254,19 +255,19 @@ pub struct GitState {
     /// The address of `origin`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote: Option<String>,
-    /// How many files differ from the commit.
+    /// The number of files that differ from the commit.
     pub dirty: u32,
 }
 
-/// How much of an account's allowance is gone.
+/// How much of an account's allowance is used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageLimit {
-    /// What the allowance is for, in the agent's words.
+    /// The name of the allowance, in the agent's words.
     pub name: String,
-    /// How much is gone, in percent.
+    /// How much is used, in percent.
     pub used_percent: f64,
-    /// When it starts over, in seconds since 1970.
+    /// When the allowance starts over, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resets_at: Option<i64>,
 }

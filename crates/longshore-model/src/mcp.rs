@@ -1,76 +1,76 @@
-//! Servers of tools (Model Context Protocol) that a session gives its agent.
+//! MCP servers (Model Context Protocol): servers of tools that a session gives its agent.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A server of tools, by the name that its tools get: `files` in `files.read`.
+/// An MCP server. Its name begins the names of its tools: `files` in `files.read`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct McpServer {
-    /// Its name: letters, digits, `-` and `_`.
+    /// The name: letters, digits, `-` and `_`.
     pub name: String,
-    /// How it is reached.
+    /// How the agent reaches the server.
     #[serde(flatten)]
     pub transport: McpTransport,
 }
 
-/// How a server of tools is reached. Its keys tell which: a `command`, or a `url`.
+/// How an agent reaches an MCP server. The keys tell the kind: a `command`, or a `url`.
 ///
-/// A value of `env` or `headers` that is `${NAME}` stands for a variable of the anchor's environment, so that a secret
-/// need not be told to the log.
+/// The value `${NAME}` in `env` or `headers` stands for a variable of the anchor's environment. So the log
+/// holds the name, not the secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum McpTransport {
-    /// A program that the agent starts, and that speaks over its pipes.
+    /// A program that the agent starts, and that talks over its pipes.
     Stdio {
         /// The program.
         command: String,
-        /// Its arguments.
+        /// The arguments.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         args: Vec<String>,
-        /// What its environment has beyond the agent's.
+        /// Additional environment variables of the program.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         env: BTreeMap<String, String>,
     },
-    /// A server that the agent calls: streamable HTTP.
+    /// A server that the agent calls over streamable HTTP.
     Http {
-        /// Where.
+        /// The address.
         url: String,
-        /// What every request has.
+        /// The headers of every request.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         headers: BTreeMap<String, String>,
     },
 }
 
-/// How many servers a session may give its agent.
+/// The most servers that a session may give its agent.
 pub const MOST_SERVERS: usize = 64;
 
-/// How many bytes their descriptions may have together: they are part of every row of the session.
+/// The most bytes that all descriptions of servers may have together: every row of the session contains them.
 pub const MOST_BYTES: usize = 64 << 10;
 
-/// What is wrong with a list of servers.
+/// Why a list of servers is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadServers {
-    /// A name that cannot be part of a tool's.
+    /// The name contains other characters than a tool's name may have.
     #[error("`{0}` is not a valid name for an MCP server; use letters, digits, - and _")]
     Name(String),
-    /// Two of one name.
+    /// Two servers have the same name.
     #[error("two MCP servers are called `{0}`; rename one")]
     Twice(String),
-    /// More than a session may have.
+    /// There are more servers than a session may have.
     #[error("the list has {0} MCP servers; a session may have at most {MOST_SERVERS}")]
     TooMany(usize),
-    /// Longer than a session may have.
+    /// The descriptions are larger than a session may have.
     #[error("the descriptions of the MCP servers have {0} bytes; a session may have at most {MOST_BYTES}")]
     TooLarge(usize),
-    /// A variable that is not a session's to use.
+    /// The session may not use this variable.
     #[error(
         "sessions may not give the variable `${{{0}}}` to MCP servers; the owner can allow it in `mcp_env` of \
          config.toml"
     )]
     Variable(String),
-    /// A text in which agents would put variables of their environment by themselves.
+    /// In this text, some agents would insert variables of their environment themselves.
     #[error(
         "the MCP server `{0}` has a `$` before a name, and some agents would replace it with a variable of the hub; \
          write a variable only as the whole value of an entry in `env` or `headers`, as `${{NAME}}`"
@@ -78,14 +78,16 @@ pub enum BadServers {
     Expands(String),
 }
 
-/// Whether a variable may be told to any server at all. Our own hold tokens and settings.
+/// Whether a variable may go to an MCP server at all. The hub's own variables hold tokens and settings, so
+/// they may not.
 pub fn may_be_told(variable: &str) -> bool {
     !variable.starts_with("LONGSHORE_")
 }
 
-/// Whether the variables that these servers want are among those that sessions may use, and stand where only we put them in.
+/// Checks that sessions may use the variables of these servers, and that each variable is a whole value.
 ///
-/// Claude Code has `${NAME}` replaced wherever it stands, Gemini also `$NAME` in values; they know no list.
+/// Claude Code replaces `${NAME}` anywhere, Gemini also replaces `$NAME` in values. Both ignore the list of
+/// allowed variables.
 pub fn check_variables(servers: &[McpServer], allowed: &[String]) -> Result<(), BadServers> {
     for McpServer { name, transport } in servers {
         let expands = || Err(BadServers::Expands(name.clone()));
@@ -104,7 +106,7 @@ pub fn check_variables(servers: &[McpServer], allowed: &[String]) -> Result<(), 
     Ok(())
 }
 
-/// Whether these can be given to an agent.
+/// Checks whether an agent can get these servers.
 pub fn check(servers: &[McpServer]) -> Result<(), BadServers> {
     if servers.len() > MOST_SERVERS {
         return Err(BadServers::TooMany(servers.len()));
@@ -130,7 +132,8 @@ pub fn check(servers: &[McpServer]) -> Result<(), BadServers> {
 }
 
 impl McpTransport {
-    /// The same, with what `${NAME}` stands for in place of it; a variable that is not set leaves an empty value.
+    /// The same server with the values of its variables in place of `${NAME}`; a variable that is not set
+    /// becomes empty.
     #[must_use]
     pub fn filled_in(&self, variable: impl Fn(&str) -> Option<String>) -> Self {
         let fill = |values: &BTreeMap<String, String>| {
@@ -155,12 +158,12 @@ impl McpTransport {
         }
     }
 
-    /// The texts that may stand for a variable.
+    /// The texts that may be a variable.
     fn values(&self) -> impl Iterator<Item = &str> {
         self.pairs().values().map(String::as_str)
     }
 
-    /// The texts that stand for nothing else.
+    /// The texts that may not contain a variable.
     fn other_texts(&self) -> impl Iterator<Item = &str> {
         let (first, args) = match self {
             Self::Stdio { command, args, .. } => (command, args.as_slice()),
@@ -176,7 +179,7 @@ fn variable_of(value: &str) -> Option<&str> {
     (!name.contains(['$', '{', '}'])).then_some(name)
 }
 
-/// Whether somewhere in a text a `$` has a name after it, in braces or not.
+/// Whether a text contains a `$` with a name after it, with or without braces.
 fn names_a_variable(text: &str) -> bool {
     let begins = |c: char| c == '{' || c == '_' || c.is_ascii_alphabetic();
     text.split('$').skip(1).any(|rest| rest.starts_with(begins))

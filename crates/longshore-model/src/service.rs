@@ -1,4 +1,4 @@
-//! A service that has a model: the API that it speaks, and where it is.
+//! A model service: the API that it speaks, and its address.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelApi {
-    /// OpenAI Chat Completions: what nearly every server speaks.
+    /// OpenAI Chat Completions, which nearly every server speaks.
     Chat,
     /// OpenAI Responses.
     Responses,
@@ -15,7 +15,7 @@ pub enum ModelApi {
 }
 
 impl ModelApi {
-    /// The path of a request, below the service's address.
+    /// The path of a request, appended to the service's address.
     pub fn path(self) -> &'static str {
         match self {
             ModelApi::Chat => "/chat/completions",
@@ -25,7 +25,7 @@ impl ModelApi {
     }
 }
 
-/// The host and the port of an address, without the user and the password.
+/// The host and port of an address, without user and password.
 pub fn host_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let place = rest.split(['/', '?', '#']).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A moment in UTC, to the microsecond. The model never asks for the time; it is told.
+//! A point in time in UTC, to the microsecond. The model never reads a clock; the caller passes the time.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// A moment from its count of microseconds since 1970.
+    /// The time from its microseconds since 1970.
     pub fn from_micros(micros: i64) -> Self {
         Self(micros)
     }
@@ -22,13 +22,13 @@ impl Timestamp {
         self.0
     }
 
-    /// This moment, some milliseconds later.
+    /// The time some milliseconds later.
     #[must_use]
     pub fn plus_millis(self, millis: i64) -> Self {
         Self(self.0.saturating_add(millis.saturating_mul(1_000)))
     }
 
-    /// How long ago `earlier` was, in milliseconds; 0 when it lies ahead.
+    /// The milliseconds since `earlier`; 0 if `earlier` is in the future.
     pub fn millis_since(self, earlier: Timestamp) -> u64 {
         ((self.0 - earlier.0).max(0) / 1_000) as u64
     }

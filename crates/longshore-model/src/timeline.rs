@@ -1,7 +1,8 @@
 //! The timeline: the fold of events that a client draws.
 //!
-//! Folding an event again changes nothing, folding can stop and go on at any seq, and a log without its finished
-//! deltas folds to the same. The web app has the same fold in TypeScript; both run the vectors in `tests/vectors`.
+//! Folding an event again changes nothing. Folding can stop and continue at any seq. A log without the deltas
+//! of finished items folds to the same timeline. The web app has the same fold in TypeScript; both run the
+//! vectors in `tests/vectors`.
 
 use std::collections::HashMap;
 
@@ -19,9 +20,9 @@ use crate::time::Timestamp;
 /// Everything that a client draws of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Timeline {
-    /// The last event that was folded in.
+    /// The seq of the last folded event.
     pub head: Seq,
-    /// In the order in which they began.
+    /// The items, in the order in which they began.
     pub items: Vec<Item>,
     #[serde(skip)]
     index: HashMap<Key, usize>,
@@ -32,124 +33,125 @@ pub struct Timeline {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "TimelineItem")]
 pub struct Item {
-    /// Where it began.
+    /// The seq of the event that began the item.
     pub seq: Seq,
-    /// Its item id, for things that grow.
+    /// The id of the item, for items that grow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<ItemId>,
-    /// The turn that it belongs to.
+    /// The turn of the item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
-    /// When it began.
+    /// When the item began.
     pub started_at: Timestamp,
-    /// When it ended; none while it grows or waits.
+    /// When the item ended; none while it grows or waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// What a person reads of it.
+    /// The text that a person reads.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// What it is.
+    /// The kind of item, with its data.
     #[serde(flatten)]
     pub content: Content,
 }
 
-/// What a thing on the timeline is.
+/// The kind of an item, with its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", content = "content", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Content {
-    /// What a person said.
+    /// A message of a person.
     UserMessage {
-        /// What came with it.
+        /// The attachments.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Attachment>,
-        /// Who it was.
+        /// The author.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Author>,
     },
-    /// What the agent said.
+    /// A message of the agent.
     Message {
-        /// On the way, or in conclusion.
+        /// Whether the message is an interim comment or the final answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         phase: Option<MessagePhase>,
-        /// It was cut off.
+        /// Whether the message is cut off.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         partial: bool,
     },
-    /// What the agent thought.
+    /// A thought of the agent.
     Reasoning {
-        /// It was cut off.
+        /// Whether the thought is cut off.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         partial: bool,
     },
-    /// What the agent intends.
+    /// A plan of the agent.
     Plan {
-        /// Step by step.
+        /// The steps of the plan.
         steps: Vec<PlanStep>,
     },
-    /// What the agent did.
+    /// A tool call.
     Tool {
-        /// With what.
+        /// The call.
         call: ToolCall,
-        /// How it ended.
+        /// How the call ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outcome: Option<ToolOutcome>,
-        /// What it changed.
+        /// The file changes of the call.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changes: Vec<FileChange>,
     },
     /// Files that changed.
     Diff {
-        /// Whether it is done.
+        /// The status of the change.
         status: ToolStatus,
-        /// File by file.
+        /// The changes, one per file.
         changes: Vec<FileChange>,
     },
-    /// All that a turn changed. The text is the diff.
+    /// All changes of a turn. The text is the diff.
     TurnDiff,
-    /// What the agent waited for a yes to.
+    /// An approval.
     Approval {
-        /// What.
+        /// The request.
         request: ApprovalRequest,
-        /// How it was decided.
+        /// The decision.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         decision: Option<ApprovalDecision>,
-        /// Why it no longer can be.
+        /// Why nobody can decide any more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expired: Option<String>,
     },
-    /// What the agent wanted to know.
+    /// A question of the agent.
     Question {
-        /// What.
+        /// The request.
         request: QuestionRequest,
-        /// What it was told.
+        /// The answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<QuestionAnswer>,
-        /// Why it no longer can be.
+        /// Why nobody can answer any more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expired: Option<String>,
     },
-    /// What the agent handed to another session. The text is what that one said, and at last its result.
+    /// Work that the agent gave to another session. The text is that session's output, and finally its
+    /// result.
     Delegation {
-        /// To which.
+        /// The session that does the work.
         delegation: Delegation,
-        /// What it shall do.
+        /// The text of the task.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         task: String,
-        /// How it ended.
+        /// How the work ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         end: Option<DelegationEnd>,
-        /// The call by which the agent handed it on; none where the agent tells of none.
+        /// The tool call that delegated the work; none if the agent reports no call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<ToolCall>,
-        /// How that call ended. It may end long before the work does.
+        /// How that call ended. The call can end long before the work does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outcome: Option<ToolOutcome>,
     },
     /// The end of a turn.
     TurnEnd(TurnEnd),
-    /// A line between things: woken, asleep, closed, a retry, a warning.
+    /// A line between items: the agent woke or went to sleep, the session closed, a retry, a warning.
     Notice {
-        /// How loud.
+        /// How important the line is.
         level: NoticeLevel,
     },
 }
@@ -163,7 +165,7 @@ enum Key {
 }
 
 impl Timeline {
-    /// The fold of some events.
+    /// The timeline of some events.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut timeline = Self::default();
         for event in events {
@@ -172,7 +174,7 @@ impl Timeline {
         timeline
     }
 
-    /// Takes in one event. An event that is known already changes nothing.
+    /// Applies one event. An event that is already folded changes nothing.
     pub fn apply(&mut self, event: &Event) {
         if event.seq <= self.head {
             return;

@@ -1,69 +1,69 @@
-//! What a turn or a session has used. Unknown is `None`, never 0.
+//! The tokens that a turn or a session has used. Unknown values are `None`, never 0.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What was used on one day (in UTC) with one agent in one project.
+/// The usage of one day (in UTC) with one agent in one project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DayUsage {
     /// The day: `2026-11-15`.
     pub day: String,
-    /// Which agent.
+    /// The agent.
     pub agent: String,
     /// The name of the work tree's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Tokens read by the model, cached ones included.
+    /// Tokens that the model read, cached ones included.
     pub input: u64,
-    /// Tokens written by the model.
+    /// Tokens that the model wrote.
     pub output: u64,
-    /// Of those read, from the cache.
+    /// The part of `input` that came from the cache.
     pub cached: u64,
-    /// What it cost, as far as agents say so.
+    /// The cost in dollars, as far as agents report it.
     pub cost: f64,
-    /// How many turns.
+    /// The number of turns.
     pub turns: u64,
 }
 
-/// Tokens.
+/// Numbers of tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
-    /// Read by the model, cached ones included.
+    /// Tokens that the model read, cached ones included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<u64>,
-    /// Of these, from the cache.
+    /// The part of `input` that came from the cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_input: Option<u64>,
-    /// Written by the model, reasoning included.
+    /// Tokens that the model wrote, reasoning included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<u64>,
-    /// Of these, thought and not said.
+    /// The part of `output` that was reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<u64>,
-    /// How much the model can hold at once.
+    /// The size of the model's context window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
-    /// How much of that is taken now.
+    /// How much of the context window is full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_used: Option<u64>,
 }
 
 impl Usage {
-    /// How full the context is, in percent.
+    /// How full the context window is, in percent.
     pub fn context_percent(&self) -> Option<u8> {
         let (used, window) = (self.context_used?, self.context_window?);
         (window > 0).then(|| (used.saturating_mul(100) / window).min(100) as u8)
     }
 
-    /// Both together. How full the context is, is as `self` says.
+    /// The sum of both. The context window is that of `self`.
     #[must_use]
     pub fn plus(&self, other: &Usage) -> Usage {
         self.with(other, |a, b| a.saturating_add(b))
     }
 
-    /// The same, but in nothing less than `other`: an agent that was started again may count from nothing.
+    /// The larger value of both, field by field: an agent that starts again may count from nothing.
     #[must_use]
     pub fn at_least(&self, other: &Usage) -> Usage {
         self.with(other, u64::max)
@@ -84,7 +84,7 @@ impl Usage {
         }
     }
 
-    /// What was used between `before` and now; both are totals of one session.
+    /// The difference between `before` and now; both are totals of one session.
     #[must_use]
     pub fn since(&self, before: &Usage) -> Usage {
         let less = |now: Option<u64>, then: Option<u64>| now.map(|now| now.saturating_sub(then.unwrap_or(0)));

@@ -42,7 +42,7 @@ fn an_agent_that_asks_too_much_is_refused_and_it_is_said_once() {
 
     // With one answered there is room for another.
     let yes = Command::Decide { approval: first, decision: Decision::Deny, message: None, input: None };
-    stage.wish(yes).unwrap();
+    stage.command(yes).unwrap();
     let next = ask(&mut stage, turn, "make");
     assert!(stage.session.info().approvals.iter().any(|open| open.request.approval == next));
     stage.check();
@@ -76,8 +76,8 @@ fn prompts_that_wait_have_a_bound_in_bytes_and_one_alone_has_not() {
     let mut stage = Stage::ready();
     stage.prompt("go");
     let large = || Command::Prompt(Prompt { text: "x".repeat(QUEUE_BYTES), ..Prompt::default() });
-    stage.wish(large()).unwrap();
-    assert_eq!(stage.wish(large()), Err(Refusal::QueueTooLarge(QUEUE_BYTES)));
+    stage.command(large()).unwrap();
+    assert_eq!(stage.command(large()), Err(Refusal::QueueTooLarge(QUEUE_BYTES)));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn the_time_that_somebody_took_to_decide_is_not_the_tools() {
     stage.said(Draft::new(Body::ApprovalRequested(request)).turn(turn).item(item));
     stage.wait(60_000);
     let yes = Command::Decide { approval, decision: Decision::AllowOnce, message: None, input: None };
-    stage.wish(yes).unwrap();
+    stage.command(yes).unwrap();
     let outcome = ToolOutcome::of(ToolStatus::Completed);
     stage.said(Draft::new(Body::ToolFinished(outcome)).turn(turn).item(item));
     let Body::ToolFinished(ended) = &stage.events.last().unwrap().body else { panic!("no end") };

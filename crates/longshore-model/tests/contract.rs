@@ -52,7 +52,9 @@ fn the_json_schema_is_fresh() {
 
 #[test]
 fn the_typescript_is_fresh() {
-    committed("longshore.ts", &typescript::types(schema()["$defs"].as_object().unwrap()));
+    let header = "// Generated from the Rust types by `cargo test -p longshore-model`. Do not edit.\n";
+    let types = typescript::types(schema()["$defs"].as_object().unwrap());
+    committed("longshore.ts", &format!("{header}{types}"));
 }
 
 /// The members that a client which knows only the categories relies on.
@@ -72,6 +74,7 @@ fn an_event_has_the_members_of_the_contract() {
         "timestamp",
         "turn",
         "item",
+        "parentEventId",
         "text",
         "type",
         "payload",

@@ -14,7 +14,7 @@ use crate::stage::{Stage, everything};
 /// A session whose agent keeps a record and listens.
 fn recorded() -> Stage {
     let mut stage = Stage::with(Capabilities { own_record: true, ..everything() });
-    stage.wish(Command::Revive { from_log: false }).unwrap();
+    stage.command(Command::Revive { from_log: false }).unwrap();
     stage.is_ready();
     stage.effects.clear();
     stage
@@ -135,7 +135,7 @@ fn what_was_said_here_is_known_by_name_until_the_record_is_taken_in() {
     stage.gone(Sleep { cause: SleepCause::Stopped, ..Sleep::default() }, "released");
     let then = since(&stage);
     read(&mut stage, then, "there");
-    stage.wish(Command::Revive { from_log: false }).unwrap();
+    stage.command(Command::Revive { from_log: false }).unwrap();
     stage.is_ready();
     assert_eq!(told(&stage).prompts, [], "all that is in the record so far is here");
     let turn = stage.prompt("here again");

@@ -12,6 +12,7 @@ use longshore_model::session::Session;
 use longshore_model::timeline::Timeline;
 use proptest::prelude::*;
 
+use crate::parents::pairs;
 use crate::stage::Stage;
 
 /// Something that an agent or a person might do next. Items are named by small numbers, so that they are met again.
@@ -78,7 +79,7 @@ fn play(acts: &[Act]) -> Stage {
         let say = |body, kind: usize, item: u8| Draft::new(body).turn(turn).item(items[kind][item as usize]);
         match act.clone() {
             Act::Prompt(text, when) => {
-                let _ = stage.wish(Command::Prompt(Prompt { text, when, ..Prompt::default() }));
+                let _ = stage.command(Command::Prompt(Prompt { text, when, ..Prompt::default() }));
             }
             Act::Message(item, text) => stage.said(say(Body::MessageDelta, 0, item).text(text)),
             Act::MessageDone(item, text) => {
@@ -125,13 +126,13 @@ fn play(acts: &[Act]) -> Stage {
             Act::Decide => {
                 if let Some(open) = stage.session.info().approvals.first() {
                     let approval = open.request.approval;
-                    let wish = Command::Decide {
+                    let decide = Command::Decide {
                         approval,
                         decision: Decision::AllowOnce,
                         message: None,
                         input: None,
                     };
-                    stage.wish(wish).unwrap();
+                    stage.command(decide).unwrap();
                 }
             }
             Act::Notice => {
@@ -146,7 +147,7 @@ fn play(acts: &[Act]) -> Stage {
                 }
             }
             Act::Wake => {
-                let _ = stage.wish(Command::Revive { from_log: false });
+                let _ = stage.command(Command::Revive { from_log: false });
                 if stage.session.has_agent() {
                     stage.is_ready();
                 }
@@ -176,6 +177,17 @@ proptest! {
     #[test]
     fn the_machine_stands_where_its_log_says(acts in proptest::collection::vec(act(), 0..60)) {
         play(&acts).check();
+    }
+
+    #[test]
+    fn what_an_event_follows_from_came_before_it(acts in proptest::collection::vec(act(), 0..60)) {
+        let events = play(&acts).events;
+        for (event, parent) in pairs(&events) {
+            let of_one_thing = event.item == parent.item || event.turn == parent.turn || parent.turn.is_none();
+            prop_assert!(of_one_thing, "{event:?} <- {parent:?}");
+        }
+        let grows = |event: &&Event| event.body.growth() == Growth::Delta;
+        prop_assert!(events.iter().filter(grows).all(|delta| delta.parent.is_none()));
     }
 
     #[test]

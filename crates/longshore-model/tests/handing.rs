@@ -62,11 +62,11 @@ fn a_turn_that_a_restart_cut_is_interrupted_and_its_asks_say_why() {
     });
     assert_eq!(end.unwrap().code, TurnErrorCode::HubRestarted);
 
-    stage.wish(Command::Resume).unwrap();
+    stage.command(Command::Resume).unwrap();
     assert!(!stage.session.info().cut_by_restart);
     stage.is_ready();
     assert_eq!(told(&stage), GO_ON);
-    assert_eq!(stage.wish(Command::Resume), Err(Refusal::NotInterrupted));
+    assert_eq!(stage.command(Command::Resume), Err(Refusal::NotInterrupted));
     stage.check();
 }
 
@@ -78,47 +78,47 @@ fn a_restart_between_turns_cuts_nothing() {
     restart(&mut stage);
     let info = stage.session.info();
     assert_eq!((info.status, info.cut_by_restart), (Status::Idle, false));
-    assert_eq!(stage.wish(Command::Resume), Err(Refusal::NotInterrupted));
+    assert_eq!(stage.command(Command::Resume), Err(Refusal::NotInterrupted));
 }
 
 #[test]
 fn the_same_key_is_a_new_prompt_when_the_agent_never_reacted_to_the_first() {
     let mut stage = Stage::ready();
-    let first = turn_of(stage.wish(keyed("go")));
-    assert_eq!(turn_of(stage.wish(keyed("go"))), first, "as long as it runs it is one prompt");
+    let first = turn_of(stage.command(keyed("go")));
+    assert_eq!(turn_of(stage.command(keyed("go"))), first, "as long as it runs it is one prompt");
     restart(&mut stage);
-    let again = turn_of(stage.wish(keyed("go")));
+    let again = turn_of(stage.command(keyed("go")));
     assert_ne!(again, first);
     stage.is_ready();
     assert_eq!(told(&stage), "go");
-    assert_eq!(turn_of(stage.wish(keyed("go"))), again, "and from here on it is that one");
+    assert_eq!(turn_of(stage.command(keyed("go"))), again, "and from here on it is that one");
 
     // Once the agent has said a word it has heard it.
     let item = stage.item();
     stage.said(Draft::new(Body::MessageStarted).turn(again).item(item));
     restart(&mut stage);
-    assert_eq!(turn_of(stage.wish(keyed("go"))), again);
+    assert_eq!(turn_of(stage.command(keyed("go"))), again);
     stage.check();
 }
 
 #[test]
 fn resuming_tells_an_agent_that_never_reacted_the_same_again_under_the_same_key() {
     let mut stage = Stage::ready();
-    let first = turn_of(stage.wish(keyed("fix the tests")));
+    let first = turn_of(stage.command(keyed("fix the tests")));
     restart(&mut stage);
-    let again = turn_of(stage.wish(Command::Resume));
+    let again = turn_of(stage.command(Command::Resume));
     assert_ne!(again, first);
     stage.is_ready();
     assert_eq!(told(&stage), "fix the tests");
-    assert_eq!(turn_of(stage.wish(keyed("fix the tests"))), again);
+    assert_eq!(turn_of(stage.command(keyed("fix the tests"))), again);
 
     // One whose memory is our log has it there.
     let mut stage = Stage::with(Capabilities { memory_in_log: true, ..everything() });
-    stage.wish(Command::Revive { from_log: false }).unwrap();
+    stage.command(Command::Revive { from_log: false }).unwrap();
     stage.is_ready();
     stage.prompt("fix the tests");
     restart(&mut stage);
-    stage.wish(Command::Resume).unwrap();
+    stage.command(Command::Resume).unwrap();
     stage.is_ready();
     assert_eq!(told(&stage), GO_ON);
 }
@@ -128,10 +128,10 @@ fn a_session_that_is_released_sleeps_and_the_next_prompt_wakes_it() {
     let mut stage = Stage::ready();
     let turn = stage.prompt("go");
     let release = || Command::Release { hand_back: Some("codex resume thread-1".to_owned()) };
-    assert_eq!(stage.wish(release()), Err(Refusal::BusyTurn));
+    assert_eq!(stage.command(release()), Err(Refusal::BusyTurn));
     stage.finish(turn, TurnOutcome::Completed);
     stage.effects.clear();
-    stage.wish(release()).unwrap();
+    stage.command(release()).unwrap();
     assert_eq!(stage.effects, [Effect::Stop]);
     let handed = stage.events.last().unwrap();
     assert!(matches!(handed.body, Body::SessionHandedOff));
@@ -156,7 +156,7 @@ fn a_session_that_sleeps_is_released_without_ado() {
     let mut stage = Stage::ready();
     stage.gone(Sleep::default(), "it ended");
     stage.effects.clear();
-    stage.wish(Command::Release { hand_back: None }).unwrap();
+    stage.command(Command::Release { hand_back: None }).unwrap();
     assert!(stage.effects.is_empty());
     assert_eq!(stage.session.info().activity, Activity::Sleeping);
 }
@@ -190,7 +190,7 @@ fn what_was_delegated_ends_with_the_turn_that_was_stopped() {
 #[test]
 fn how_hard_an_agent_thinks_is_told_now_and_when_it_starts_again() {
     let mut stage = Stage::ready();
-    stage.wish(Command::SetEffort("high".to_owned())).unwrap();
+    stage.command(Command::SetEffort("high".to_owned())).unwrap();
     assert_eq!(stage.effects, [Effect::Tell(AgentCommand::SetEffort("high".to_owned()))]);
     stage.gone(Sleep::default(), "it ended");
     stage.effects.clear();
@@ -201,7 +201,10 @@ fn how_hard_an_agent_thinks_is_told_now_and_when_it_starts_again() {
     assert_eq!(stage.session.info().effort.as_deref(), Some("high"));
 
     let mut stage = Stage::with(Capabilities { effort: false, ..everything() });
-    assert!(matches!(stage.wish(Command::SetEffort("high".to_owned())), Err(Refusal::NotSupported { .. })));
+    assert!(matches!(
+        stage.command(Command::SetEffort("high".to_owned())),
+        Err(Refusal::NotSupported { .. })
+    ));
 }
 
 #[test]
@@ -237,7 +240,7 @@ fn what_a_restart_writes_down_does_not_make_a_session_the_latest() {
     let subject = Subject::Plan { plan: "1. Read".to_owned() };
     let request = ApprovalRequest { approval, subject, options: vec![Decision::AllowOnce] };
     stage.said(Draft::new(Body::ApprovalRequested(request)).turn(turn));
-    stage.wish(keyed("and then")).unwrap();
+    stage.command(keyed("and then")).unwrap();
     let last = stage.session.info().updated_at;
     stage.wait(60_000);
     restart(&mut stage);
@@ -285,7 +288,7 @@ fn what_an_agent_does_is_no_act_of_a_person() {
     stage.said(Draft::new(Body::ApprovalRequested(request)).turn(turn));
     assert_eq!(stage.session.info().touched_at, spoken, "the agent asks");
     let (decision, message, input) = (Decision::AllowOnce, None, None);
-    stage.wish(Command::Decide { approval, decision, message, input }).unwrap();
+    stage.command(Command::Decide { approval, decision, message, input }).unwrap();
     let decided = stage.session.info().touched_at;
     assert!(decided > spoken, "a person decides");
     stage.wait(60_000);
@@ -349,7 +352,7 @@ fn an_agent_that_forgot_too_late_and_does_not_start_fails_that_turn_and_no_other
 #[test]
 fn a_turn_that_waits_for_an_agent_that_forgot_can_be_stopped() {
     let (mut stage, turn) = forgetful();
-    stage.wish(Command::Interrupt).unwrap();
+    stage.command(Command::Interrupt).unwrap();
     let end = stage.events.iter().rfind(|event| matches!(event.body, Body::TurnFinished(_))).unwrap();
     assert!(matches!(&end.body, Body::TurnFinished(end) if end.outcome == TurnOutcome::Interrupted));
     assert_eq!(end.turn, Some(turn));

@@ -30,7 +30,7 @@ fn three_wait() -> (Stage, TurnId, Vec<TurnId>) {
 #[test]
 fn a_stop_of_a_person_holds_what_waits_until_a_person_sends_it() {
     let (mut stage, first, waiting) = three_wait();
-    stage.wish(Command::Interrupt).unwrap();
+    stage.command(Command::Interrupt).unwrap();
     stage.finish(first, TurnOutcome::Interrupted);
     assert!(begun(&stage).is_empty(), "nothing is said by itself");
     let info = stage.session.info();
@@ -38,22 +38,22 @@ fn a_stop_of_a_person_holds_what_waits_until_a_person_sends_it() {
     let held = stage.events.iter().find(|event| matches!(event.body, Body::QueueHeld)).unwrap();
     assert_eq!(held.text(), "owner stopped the turn: 3 prompts are held");
 
-    stage.wish(Command::SendQueued { all: false }).unwrap();
+    stage.command(Command::SendQueued { all: false }).unwrap();
     assert_eq!(begun(&stage), waiting[..1]);
     stage.finish(waiting[0], TurnOutcome::Completed);
     assert_eq!(begun(&stage), waiting[..1], "the others are still held");
-    stage.wish(Command::SendQueued { all: true }).unwrap();
+    stage.command(Command::SendQueued { all: true }).unwrap();
     stage.finish(waiting[1], TurnOutcome::Completed);
     assert_eq!(begun(&stage), waiting);
     assert!(!stage.session.info().queue_held);
-    assert_eq!(stage.wish(Command::SendQueued { all: true }), Ok(Reply::Done), "nothing is held any more");
+    assert_eq!(stage.command(Command::SendQueued { all: true }), Ok(Reply::Done), "nothing is held any more");
     stage.check();
 }
 
 #[test]
 fn what_a_person_says_while_the_queue_is_held_goes_first_and_the_rest_stays_held() {
     let (mut stage, first, _) = three_wait();
-    stage.wish(Command::Interrupt).unwrap();
+    stage.command(Command::Interrupt).unwrap();
     stage.finish(first, TurnOutcome::Interrupted);
     let (now, then) = (stage.prompt("rather this"), stage.prompt("and this"));
     assert_eq!(begun(&stage), [now]);
@@ -62,7 +62,7 @@ fn what_a_person_says_while_the_queue_is_held_goes_first_and_the_rest_stays_held
     stage.finish(then, TurnOutcome::Completed);
     assert_eq!(begun(&stage), [now, then], "the held ones wait");
     assert_eq!(stage.session.info().queue.len(), 3);
-    stage.wish(Command::DiscardQueue).unwrap();
+    stage.command(Command::DiscardQueue).unwrap();
     let info = stage.session.info();
     assert!(info.queue.is_empty() && !info.queue_held);
     stage.check();
@@ -71,7 +71,7 @@ fn what_a_person_says_while_the_queue_is_held_goes_first_and_the_rest_stays_held
 #[test]
 fn a_session_that_is_closed_has_no_queue() {
     let (mut stage, _, waiting) = three_wait();
-    stage.wish(Command::Close).unwrap();
+    stage.command(Command::Close).unwrap();
     let info = stage.session.info();
     assert!(info.queue.is_empty() && !info.queue_held);
     let told = stage.events.iter().filter(|event| matches!(event.body, Body::PromptCancelled { .. }));
@@ -89,7 +89,7 @@ fn a_prompt_that_interrupts_and_a_recall_of_who_delegated_hold_nothing() {
     let rather = stage.prompt_when("rather", When::Interrupt);
     stage.finish(first, TurnOutcome::Interrupted);
     assert_eq!(begun(&stage), [rather]);
-    stage.wish(Command::Recall).unwrap();
+    stage.command(Command::Recall).unwrap();
     stage.finish(rather, TurnOutcome::Interrupted);
     assert_eq!(begun(&stage), [rather, waiting[0]]);
     stage.check();
@@ -103,7 +103,7 @@ fn a_no_that_stops_the_turn_holds_what_waits() {
     let request = ApprovalRequest { approval, subject, options: vec![Decision::Cancel] };
     stage.said(Draft::new(Body::ApprovalRequested(request)).turn(first));
     let no = Command::Decide { approval, decision: Decision::Cancel, message: None, input: None };
-    stage.wish(no).unwrap();
+    stage.command(no).unwrap();
     stage.finish(first, TurnOutcome::Interrupted);
     assert!(begun(&stage).is_empty());
     assert!(stage.session.info().queue_held);
@@ -136,7 +136,7 @@ fn a_restart_in_the_middle_of_a_turn_holds_what_waits_and_resuming_sends_it() {
         stage.effects.iter().all(|effect| !matches!(effect, Effect::Launch(_))),
         "nothing starts by itself"
     );
-    let Ok(Reply::Prompted { turn, .. }) = stage.wish(Command::Resume) else { panic!("not resumed") };
+    let Ok(Reply::Prompted { turn, .. }) = stage.command(Command::Resume) else { panic!("not resumed") };
     stage.is_ready();
     stage.finish(turn, TurnOutcome::Completed);
     assert_eq!(begun(&stage), [turn, waiting[0]]);

@@ -78,15 +78,15 @@ fn prompts_wait_in_order_and_can_be_reordered_edited_and_cancelled() {
     stage.prompt("three");
     stage.prompt("four");
     let queue: Vec<PromptId> = stage.session.info().queue.iter().map(|waiting| waiting.prompt).collect();
-    stage.wish(Command::Reorder { order: vec![queue[2], queue[0]] }).unwrap();
-    stage.wish(Command::EditPrompt { prompt: queue[0], text: "two, better".to_owned() }).unwrap();
-    stage.wish(Command::CancelPrompt { prompt: queue[1] }).unwrap();
+    stage.command(Command::Reorder { order: vec![queue[2], queue[0]] }).unwrap();
+    stage.command(Command::EditPrompt { prompt: queue[0], text: "two, better".to_owned() }).unwrap();
+    stage.command(Command::CancelPrompt { prompt: queue[1] }).unwrap();
     let texts: Vec<String> = stage.session.info().queue.into_iter().map(|waiting| waiting.text).collect();
     assert_eq!(texts, ["four", "two, better"]);
     stage.finish(first, TurnOutcome::Completed);
     let texts: Vec<String> = stage.session.info().queue.into_iter().map(|waiting| waiting.text).collect();
     assert_eq!(texts, ["two, better"], "the next turn began by itself");
-    assert_eq!(stage.wish(Command::CancelPrompt { prompt: queue[1] }), Err(Refusal::UnknownPrompt));
+    assert_eq!(stage.command(Command::CancelPrompt { prompt: queue[1] }), Err(Refusal::UnknownPrompt));
     stage.check();
 }
 
@@ -94,11 +94,11 @@ fn prompts_wait_in_order_and_can_be_reordered_edited_and_cancelled() {
 fn the_same_key_twice_is_one_prompt_even_after_a_restart() {
     let mut stage = Stage::ready();
     let prompt = Prompt { text: "once".to_owned(), key: Some("k".to_owned()), ..Prompt::default() };
-    let first = stage.wish(Command::Prompt(prompt.clone())).unwrap();
+    let first = stage.command(Command::Prompt(prompt.clone())).unwrap();
     let events = stage.events.len();
-    assert_eq!(stage.wish(Command::Prompt(prompt.clone())).unwrap(), first);
+    assert_eq!(stage.command(Command::Prompt(prompt.clone())).unwrap(), first);
     stage.session = Session::fold(&stage.events).unwrap();
-    assert_eq!(stage.wish(Command::Prompt(prompt)).unwrap(), first);
+    assert_eq!(stage.command(Command::Prompt(prompt)).unwrap(), first);
     assert_eq!(stage.events.len(), events);
 }
 
@@ -109,9 +109,9 @@ fn the_queue_has_an_end() {
         stage.prompt(&format!("prompt {n}"));
     }
     let more = Prompt { text: "one more".to_owned(), ..Prompt::default() };
-    assert_eq!(stage.wish(Command::Prompt(more)), Err(Refusal::QueueFull(QUEUE_LIMIT)));
+    assert_eq!(stage.command(Command::Prompt(more)), Err(Refusal::QueueFull(QUEUE_LIMIT)));
     let empty = Prompt { text: "  \n".to_owned(), ..Prompt::default() };
-    assert_eq!(stage.wish(Command::Prompt(empty)), Err(Refusal::EmptyPrompt));
+    assert_eq!(stage.command(Command::Prompt(empty)), Err(Refusal::EmptyPrompt));
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn what_a_turn_leaves_open_is_brought_to_an_end() {
     assert_eq!(kinds, ["message_done", "tool_finished", "approval_expired", "turn_finished"]);
     assert_eq!(stage.events[from].text(), "Hello");
     assert!(matches!(stage.events[from].body, Body::MessageDone { partial: true, .. }));
-    let late = stage.wish(decide(approval, Decision::AllowOnce));
+    let late = stage.command(decide(approval, Decision::AllowOnce));
     assert_eq!(late, Err(Refusal::Expired("the turn was interrupted".to_owned())));
     assert_eq!(stage.session.info().status, Status::Interrupted);
     assert_eq!(stage.session.info().preview.as_deref(), Some("Hello"));
@@ -208,23 +208,23 @@ fn an_approval_is_decided_once() {
     let approval = ask(&mut stage, turn);
     assert_eq!(stage.session.info().activity, Activity::Waiting);
     assert_eq!(
-        stage.wish(decide(approval, Decision::AllowAlways)),
+        stage.command(decide(approval, Decision::AllowAlways)),
         Err(Refusal::NotAnOption(vec![Decision::AllowOnce, Decision::Deny]))
     );
-    let Ok(Reply::Decided(first)) = stage.wish(decide(approval, Decision::Deny)) else {
+    let Ok(Reply::Decided(first)) = stage.command(decide(approval, Decision::Deny)) else {
         panic!("not decided")
     };
     assert_eq!(
-        stage.wish(decide(approval, Decision::AllowOnce)),
+        stage.command(decide(approval, Decision::AllowOnce)),
         Err(Refusal::AlreadyDecided(first.clone()))
     );
     let told =
         stage.effects.iter().filter(|effect| matches!(effect, Effect::Tell(AgentCommand::Decide { .. })));
     assert_eq!(told.count(), 1, "the agent hears one answer");
     stage.session = Session::fold(&stage.events).unwrap();
-    assert_eq!(stage.wish(decide(approval, Decision::AllowOnce)), Err(Refusal::AlreadyDecided(first)));
+    assert_eq!(stage.command(decide(approval, Decision::AllowOnce)), Err(Refusal::AlreadyDecided(first)));
     let unknown = stage.approval();
-    assert_eq!(stage.wish(decide(unknown, Decision::Deny)), Err(Refusal::UnknownApproval));
+    assert_eq!(stage.command(decide(unknown, Decision::Deny)), Err(Refusal::UnknownApproval));
 }
 
 #[test]
@@ -251,19 +251,19 @@ fn a_question_wants_the_right_kind_of_answer_and_keeps_secrets_out_of_the_log() 
         answers: [("color".to_owned(), json!(color)), ("key".to_owned(), key)].into(),
     };
     assert!(
-        matches!(stage.wish(answer("Red", json!("s3cret"))), Err(Refusal::BadAnswer { field, .. }) if field == "color")
+        matches!(stage.command(answer("Red", json!("s3cret"))), Err(Refusal::BadAnswer { field, .. }) if field == "color")
     );
     assert!(
-        matches!(stage.wish(answer("Blue", json!(5))), Err(Refusal::BadAnswer { field, .. }) if field == "key")
+        matches!(stage.command(answer("Blue", json!(5))), Err(Refusal::BadAnswer { field, .. }) if field == "key")
     );
-    stage.wish(answer("Blue", json!("s3cret"))).unwrap();
+    stage.command(answer("Blue", json!("s3cret"))).unwrap();
     assert!(!serde_json::to_string(&stage.events).unwrap().contains("s3cret"));
     let heard = stage.effects.iter().find_map(|effect| match effect {
         Effect::Tell(AgentCommand::Answer { answer, .. }) => Some(answer.answers["key"].clone()),
         _ => None,
     });
     assert_eq!(heard, Some(json!("s3cret")));
-    assert!(matches!(stage.wish(answer("Blue", json!("x"))), Err(Refusal::AlreadyAnswered(_))));
+    assert!(matches!(stage.command(answer("Blue", json!("x"))), Err(Refusal::AlreadyAnswered(_))));
     stage.check();
 }
 
@@ -301,7 +301,7 @@ fn an_agent_that_was_never_spoken_to_starts_afresh() {
 #[test]
 fn an_agent_may_name_the_conversation_only_when_something_was_said() {
     let mut stage = Stage::new();
-    stage.wish(Command::Revive { from_log: false }).unwrap();
+    stage.command(Command::Revive { from_log: false }).unwrap();
     stage.is_ready_as(None);
     assert_eq!(stage.session.info().native, None);
     stage.prompt("first");
@@ -385,16 +385,16 @@ fn an_agent_that_cannot_be_told_either_fails_the_prompt_and_is_not_started_for_e
 fn a_closed_session_takes_nothing_more() {
     let mut stage = Stage::ready();
     let turn = stage.prompt("go");
-    stage.wish(Command::Close).unwrap();
+    stage.command(Command::Close).unwrap();
     assert!(stage.effects.contains(&Effect::Stop));
     let prompt = Prompt { text: "more".to_owned(), ..Prompt::default() };
-    assert_eq!(stage.wish(Command::Prompt(prompt)), Err(Refusal::Closed));
+    assert_eq!(stage.command(Command::Prompt(prompt)), Err(Refusal::Closed));
     stage.finish(turn, TurnOutcome::Interrupted);
     assert!(
         matches!(stage.events.last().unwrap().body, Body::Raw { .. }),
         "late words are kept, and mean nothing"
     );
-    stage.wish(Command::Archive(true)).unwrap();
+    stage.command(Command::Archive(true)).unwrap();
     assert_eq!(stage.session.info().status, Status::Completed);
     stage.check();
 }
@@ -402,9 +402,9 @@ fn a_closed_session_takes_nothing_more() {
 #[test]
 fn what_an_agent_cannot_do_is_refused() {
     let mut stage = Stage::with(Capabilities::default());
-    assert!(matches!(stage.wish(Command::SetMode(Mode::Full)), Err(Refusal::NotSupported { .. })));
-    assert!(matches!(stage.wish(Command::SetModel("x".to_owned())), Err(Refusal::NotSupported { .. })));
-    assert_eq!(stage.wish(Command::Interrupt), Err(Refusal::NoTurn));
+    assert!(matches!(stage.command(Command::SetMode(Mode::Full)), Err(Refusal::NotSupported { .. })));
+    assert!(matches!(stage.command(Command::SetModel("x".to_owned())), Err(Refusal::NotSupported { .. })));
+    assert_eq!(stage.command(Command::Interrupt), Err(Refusal::NoTurn));
 }
 
 #[test]

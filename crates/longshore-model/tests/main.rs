@@ -9,6 +9,8 @@ mod folds;
 mod handing;
 mod holding;
 mod machine;
+mod parents;
+mod remembered;
 mod stage;
 mod typescript;
 mod vectors;

@@ -63,7 +63,7 @@ impl Stage {
     /// A session whose agent listens.
     pub(crate) fn ready() -> Self {
         let mut stage = Self::new();
-        stage.wish(Command::Revive { from_log: false }).unwrap();
+        stage.command(Command::Revive { from_log: false }).unwrap();
         stage.is_ready();
         stage.effects.clear();
         stage
@@ -100,13 +100,13 @@ impl Stage {
         self.now = self.now.plus_millis(10);
         let mut out = Outcome::default();
         let reply = self.session.handle(input, &mut Context { now: self.now, ids: &mut self.ids }, &mut out);
-        assert!(reply.is_ok() || out.events.is_empty(), "a refused wish left a trace");
+        assert!(reply.is_ok() || out.events.is_empty(), "a refused command left a trace");
         self.events.extend(out.events.into_iter().map(|(event, _)| event));
         self.effects.extend(out.effects);
         reply
     }
 
-    pub(crate) fn wish(&mut self, command: Command) -> Result<Reply, Refusal> {
+    pub(crate) fn command(&mut self, command: Command) -> Result<Reply, Refusal> {
         self.handle(Input::Command { command, by: "owner".to_owned() })
     }
 
@@ -124,7 +124,7 @@ impl Stage {
 
     pub(crate) fn prompt_when(&mut self, text: &str, when: When) -> TurnId {
         let prompt = Prompt { text: text.to_owned(), when, ..Prompt::default() };
-        match self.wish(Command::Prompt(prompt)).unwrap() {
+        match self.command(Command::Prompt(prompt)).unwrap() {
             Reply::Prompted { turn, .. } => turn,
             other => panic!("a prompt came to {other:?}"),
         }

@@ -4,8 +4,7 @@ use serde_json::Value;
 
 /// One exported type per definition.
 pub(crate) fn types(definitions: &serde_json::Map<String, Value>) -> String {
-    let mut text =
-        String::from("// Generated from the Rust types by `cargo test -p longshore-model`. Do not edit.\n");
+    let mut text = String::new();
     for (name, schema) in definitions {
         text.push('\n');
         text.push_str(&doc(schema, ""));
@@ -14,14 +13,15 @@ pub(crate) fn types(definitions: &serde_json::Map<String, Value>) -> String {
     text
 }
 
-fn doc(schema: &Value, indent: &str) -> String {
+pub(crate) fn doc(schema: &Value, indent: &str) -> String {
     match schema["description"].as_str() {
         Some(text) => format!("{indent}/** {} */\n", text.replace("\n\n", " ").replace('\n', " ")),
         None => String::new(),
     }
 }
 
-fn of(schema: &Value, indent: &str) -> String {
+/// The type of a schema.
+pub(crate) fn of(schema: &Value, indent: &str) -> String {
     if schema.as_bool() == Some(true) || schema.as_object().is_some_and(|object| object.is_empty()) {
         return "unknown".to_owned();
     }
@@ -77,8 +77,11 @@ fn kind_of(schema: &Value, indent: &str) -> Option<String> {
 
 fn object(schema: &Value, indent: &str) -> String {
     let Some(properties) = schema["properties"].as_object() else {
-        let values =
-            schema.get("additionalProperties").map_or("unknown".to_owned(), |values| of(values, indent));
+        let values = match schema.get("additionalProperties") {
+            Some(Value::Bool(false)) => "never".to_owned(),
+            Some(values) => of(values, indent),
+            None => "unknown".to_owned(),
+        };
         return format!("Record<string, {values}>");
     };
     let required =

@@ -119,7 +119,7 @@ fn asked() -> Stage {
         stage.said(Draft::new(Body::ApprovalRequested(request)).turn(turn).item(item).text("it goes live"));
         if let Some(decision) = decision {
             let message = (decision == Decision::Deny).then(|| "not today".to_owned());
-            stage.wish(Command::Decide { approval, decision, message, input: None }).unwrap();
+            stage.command(Command::Decide { approval, decision, message, input: None }).unwrap();
         }
     }
     for action in [Some(AnswerAction::Accept), None] {
@@ -138,7 +138,7 @@ fn asked() -> Stage {
         stage.said(Draft::new(Body::QuestionAsked(request)).turn(turn).text("Which color?"));
         if let Some(action) = action {
             let answers = [("color".to_owned(), json!("blue"))].into();
-            stage.wish(Command::Answer { question, action, answers }).unwrap();
+            stage.command(Command::Answer { question, action, answers }).unwrap();
         }
     }
     stage.gone(Sleep::default(), "the agent ended");
@@ -242,8 +242,8 @@ fn shared() -> Stage {
         stage.said(Draft::new(Body::Notice { level }).turn(turn).text("a word on the way"));
     }
     stage.finish(turn, TurnOutcome::Completed);
-    stage.wish(Command::Rename("Shared".to_owned())).unwrap();
-    stage.wish(Command::Close).unwrap();
+    stage.command(Command::Rename("Shared".to_owned())).unwrap();
+    stage.command(Command::Close).unwrap();
     stage
 }
 

@@ -1,8 +1,8 @@
-//! The conversation as the model must be told it: what was said, called and answered, the same for every API.
+//! The conversation with a model: messages, calls and results, the same for every API.
 //!
-//! Items stand in the order in which they happened; [`History::legal`] puts them in the order that every API takes: what
-//! one answer of the model says and calls, then the result of each call, then what people said meanwhile. A call
-//! that has no result gets one that says so.
+//! Items are in the order in which they happened. [`History::legal`] puts them into the order that every API
+//! accepts: the text and calls of one answer, then the result of each call, then what people said meanwhile.
+//! A call without a result gets one that says so.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use longshore_model::service::ModelApi;
 
-/// What the model is told of a call that never came to its end.
+/// The result, for the model, of a call that never ended.
 pub const INTERRUPTED: &str = "interrupted before it finished";
 
-/// Something that was said, called or answered.
+/// An item of a conversation: a message, a call or a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum HistoryItem {
@@ -69,14 +69,14 @@ pub enum HistoryItem {
         /// The words.
         text: String,
     },
-    /// What a person allowed for the whole session. The model is not told.
+    /// What a person allowed for the whole session. The model does not get it.
     Allowed {
         /// The rules of the tools.
         rules: Vec<String>,
     },
 }
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
@@ -106,7 +106,7 @@ pub enum HistoryPart {
 /// What came of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Output {
-    /// What the model is told.
+    /// The text for the model.
     pub content: String,
     /// Whether it went well.
     pub success: bool,
@@ -120,7 +120,7 @@ fn is_zero(step: &u64) -> bool {
 }
 
 impl HistoryItem {
-    /// What a person said.
+    /// A person's message.
     pub fn user(prompt: Option<PromptId>, text: &str, attachments: &[Attachment]) -> Self {
         let words = (!text.is_empty()).then(|| HistoryPart::InputText { text: text.to_owned() });
         let content =
@@ -128,7 +128,7 @@ impl HistoryItem {
         HistoryItem::Message { role: Role::User, step: 0, prompt, content }
     }
 
-    /// What the model said.
+    /// A message of the model.
     pub fn assistant(step: u64, text: &str) -> Self {
         let content = vec![HistoryPart::OutputText { text: text.to_owned() }];
         HistoryItem::Message { role: Role::Assistant, step, prompt: None, content }
@@ -153,12 +153,12 @@ impl HistoryItem {
         }
     }
 
-    /// Whether it is a thought that another service gave.
+    /// Whether the item is a thought of another service.
     pub fn is_foreign_to(&self, place: &str) -> bool {
         matches!(self, HistoryItem::Reasoning { from: Some(from), .. } if from != place)
     }
 
-    /// About how many bytes of it the model reads.
+    /// About how many bytes the model reads of the item.
     pub fn size(&self) -> usize {
         match self {
             HistoryItem::Message { content, .. } => content.iter().map(HistoryPart::size).sum(),
@@ -220,24 +220,24 @@ impl History {
         self.calls.contains(id)
     }
 
-    /// Whether nothing was said yet.
+    /// Whether the conversation is empty.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// About how many bytes of it the model reads.
+    /// About how many bytes the model reads of the conversation.
     pub fn size(&self) -> usize {
         self.items.iter().map(|item| item.size()).sum()
     }
 
-    /// What a person said last.
+    /// The last message of a person.
     pub fn last_user(&self) -> Option<&HistoryItem> {
         let is_user =
             |item: &&Arc<HistoryItem>| matches!(&***item, HistoryItem::Message { role: Role::User, .. });
         self.items.iter().rev().find(is_user).map(|item| &**item)
     }
 
-    /// All of it, in the order in which it happened.
+    /// All items, in the order in which they happened.
     pub fn into_items(self) -> Vec<Arc<HistoryItem>> {
         self.items
     }

@@ -1,4 +1,4 @@
-//! The HTTP client of all that speaks to services with somebody's keys: models, the gateway, MCP servers.
+//! The HTTP client for all services that get keys: models, the gateway's upstream, MCP servers.
 
 use std::error::Error as StdError;
 use std::time::Duration;
@@ -13,12 +13,12 @@ const HOPS: usize = 5;
 /// How much is told of an address that cannot be read, in characters.
 const TOLD: usize = 200;
 
-/// What is set as an address of a service, and is none.
+/// A setting that should be the address of a service and is not.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{0} is no address of a service; it looks like http://127.0.0.1:11434/v1")]
 pub struct NoAddress(String);
 
-/// The address of a service, to which paths are added: one of the web, and without a query.
+/// Checks the address of a service, to which paths are appended: a web address without a query.
 pub fn service_address(told: &str) -> Result<String, NoAddress> {
     let is_service = |url: &Url| matches!(url.scheme(), "http" | "https") && url.query().is_none();
     match Url::parse(told).is_ok_and(|url| is_service(&url)) {
@@ -27,8 +27,8 @@ pub fn service_address(told: &str) -> Result<String, NoAddress> {
     }
 }
 
-/// What is said of an answer that is a page for people, where the address is set under this name. Whoever answers so is no
-/// model's service, however often it is asked.
+/// The error for an answer that is a web page, with the name of the setting. A server with such an answer is
+/// no model service, however often it is asked.
 pub fn web_page(answer: &Response, setting: &str) -> Option<String> {
     let kind = answer.headers().get(CONTENT_TYPE)?.to_str().ok()?;
     let is_page = kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/html"));
@@ -96,7 +96,7 @@ impl Redirected {
         }
     }
 
-    /// The redirect that an answer is: those whose address can be read have been followed, or are errors.
+    /// The redirect in an answer. Readable redirects were followed, or are errors.
     pub fn of_answer(answer: &Response) -> Option<Self> {
         let status = answer.status().as_u16();
         matches!(status, 301 | 302 | 303 | 307 | 308).then(|| {
@@ -108,7 +108,7 @@ impl Redirected {
         })
     }
 
-    /// What happened and what to do about it, where an address is set under this name and this is what is asked for there.
+    /// What happened and what to do next, with the name of the setting and the requested address.
     pub fn told(&self, setting: &str, path: &str) -> String {
         match self {
             Self::Elsewhere { to, .. } | Self::Dropping { to, .. } => {

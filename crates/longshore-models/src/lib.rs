@@ -5,7 +5,7 @@
 //! | [`api`] | a neutral request as the body of each API; each API's stream as neutral events |
 //! | [`history`] | a conversation with a model, the same for every API |
 //! | [`tool`] | a tool that a model may call |
-//! | [`http`] | the HTTP client of everything that speaks to services with somebody's keys |
+//! | [`http`] | the HTTP client for all services that get keys |
 //! | [`loopback`] | serving on loopback |
 //! | [`gateway`] | the APIs of models on top of a service that speaks one of them |
 //! | [`script`] | the scripted model: a server that plays a script instead of thinking |

@@ -1,4 +1,4 @@
-//! Serving on loopback, to programs of this machine and to no page of a browser.
+//! Serves programs of this machine on loopback, and no page of a browser.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

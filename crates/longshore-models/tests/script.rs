@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use longshore_models::script::{
-    Api, Delivery, EXHAUSTED, Exchange, Heard, Script, ScriptAnswer, ScriptFrame, ScriptPlayer,
+    Api, Delivery, EXHAUSTED, Exchange, RequestCue, Script, ScriptAnswer, ScriptFrame, ScriptPlayer,
 };
 use serde_json::{Value, json};
 
@@ -146,8 +146,8 @@ fn a_fault_names_its_place_and_what_to_write() {
     assert!(fault.to_string().contains("/no/such/script.json"), "{fault}");
 }
 
-fn heard(text: &str) -> Heard<'_> {
-    Heard { text, tools: true, ..Heard::default() }
+fn heard(text: &str) -> RequestCue<'_> {
+    RequestCue { text, tools: true, ..RequestCue::default() }
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_step_may_want_what_a_tool_has_said() {
         {"do": [], "note": "no", "when": {"contains": "alpha", "result": "declined"}},
         {"do": [], "note": "go", "when": {"contains": "alpha"}, "repeat": "forever"},
     ])));
-    let mut note = |results| player.next(&Heard { results, ..heard("alpha") }).step.note.clone();
+    let mut note = |results| player.next(&RequestCue { results, ..heard("alpha") }).step.note.clone();
     assert_eq!(note("").as_deref(), Some("go"));
     assert_eq!(note("the user declined this").as_deref(), Some("no"));
     assert_eq!(note("done").as_deref(), Some("go"));

@@ -1,19 +1,18 @@
-//! One task per session: machine, then log, then subscribers, then effects. In that order, always.
+//! The actor: one task per session. It always works in this order: machine, log, subscribers, effects.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use longshore_log::{Batch, LogError, WithRaw};
+use longshore_log::{LogError, Mark};
 use longshore_model::anchor::ToAnchor;
 use longshore_model::command::{Command, Reply};
-use longshore_model::event::{Body, Draft, Event, Growth, Raw};
-use longshore_model::frame::Frame;
+use longshore_model::event::{Body, Draft};
 use longshore_model::id::{Context, Ids, Seq, SessionId};
-use longshore_model::info::{Activity, SessionInfo};
+use longshore_model::info::SessionInfo;
 use longshore_model::lifecycle::{Opened, Sleep, SleepCause};
 use longshore_model::session::{Input, Outcome, Session};
 use tokio::sync::{mpsc, oneshot, watch};
-use tracing::{error, warn};
+use tracing::warn;
 
 use crate::changes::Change;
 use crate::children::Children;
@@ -22,43 +21,46 @@ use crate::hub::HubInner;
 use crate::message::{FromAgent, FromClient};
 use crate::tail::Tail;
 
-/// How many messages are taken at once: their events share one commit.
+/// The most messages of one step. Their events share one commit.
 const AT_ONCE: usize = 64;
-/// How long a session stays in memory with no agent, no listener and nothing to do.
+/// How long a session without agent, subscriber and work stays in memory.
 const LINGER: Duration = Duration::from_secs(300);
-/// The same for one that is held elsewhere, or is over.
+/// The same for a session whose conversation continues elsewhere, and for a closed session.
 const LINGER_BRIEFLY: Duration = Duration::from_secs(1);
-/// How many events are read at once when a session is rebuilt from its log.
-const FOLD_PAGE: usize = 4_096;
 
-/// Why an agent was stopped whose words the log did not take.
-const UNRECORDED: &str = "the log could not be written, so the agent was stopped";
+/// The reason for stopping an agent whose words the log did not take.
+pub(crate) const UNRECORDED: &str = "the log could not be written, so the agent was stopped";
 
-/// Replies that wait until what they speak of is durable.
-type PendingReplies = Vec<PendingReply>;
-type PendingReply = Box<dyn FnOnce(Result<Option<&Session>, &Arc<LogError>>) + Send>;
+/// Replies that wait until the events behind them are durable.
+pub(crate) type PendingReplies = Vec<PendingReply>;
+pub(crate) type PendingReply = Box<dyn FnOnce(Result<Option<&Session>, &Arc<LogError>>) + Send>;
 
 pub(crate) struct Actor {
     pub(crate) id: SessionId,
     pub(crate) hub: Arc<HubInner>,
-    tail: Arc<Tail>,
+    pub(crate) tail: Arc<Tail>,
     looked_at: watch::Sender<u64>,
-    ids: Ids,
-    /// Rebuilt from the log when it is not there.
+    pub(crate) ids: Ids,
+    /// The machine. If there is none, the actor rebuilds it from the log.
     pub(crate) session: Option<Session>,
-    /// Whether an agent was started here and has not been reported gone. The log may say otherwise: it was written
-    /// before a crash.
+    /// Whether the actor started an agent that has not ended yet. The log may say otherwise if a crash
+    /// interrupted the hub that wrote it.
     pub(crate) agent: AgentHere,
-    /// The log did not take something, and the session has not been set right since.
-    unrecorded: bool,
+    /// Where the session ends in the journal.
+    pub(crate) mark: Mark,
+    /// What the agent said and the journal has not recorded yet. If another hub was first, the rebuilt
+    /// machine handles it once more.
+    pub(crate) unrecorded_words: Vec<Input>,
+    /// Whether the log refused something, and the session has not been corrected since.
+    pub(crate) unrecorded: bool,
     children: Children,
-    /// Whether the session that this one works for was told that it waits.
-    waits: bool,
+    /// Whether the parent session knows that this session waits.
+    pub(crate) waits: bool,
 }
 
-/// Where a session stands after a step.
+/// The state of a session after a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum After {
+enum SessionFate {
     Here,
     Erased,
 }
@@ -67,7 +69,8 @@ enum After {
 pub(crate) enum AgentHere {
     No,
     Yes,
-    /// Told to stop because its words could not be recorded; what it still says is not taken down.
+    /// The actor told the agent to stop, because its words could not be recorded. The actor ignores what the
+    /// agent still says.
     Silenced,
 }
 
@@ -87,6 +90,8 @@ impl Actor {
             ids,
             session: None,
             agent: AgentHere::No,
+            mark: Mark::default(),
+            unrecorded_words: Vec::new(),
             unrecorded: false,
             children: Children::default(),
             waits: false,
@@ -98,14 +103,15 @@ impl Actor {
         mut clients: mpsc::Receiver<FromClient>,
         mut agent: mpsc::Receiver<FromAgent>,
     ) {
-        let (mut wishes, mut said) = (Vec::with_capacity(AT_ONCE), Vec::with_capacity(AT_ONCE));
+        let (mut asked, mut said) = (Vec::with_capacity(AT_ONCE), Vec::with_capacity(AT_ONCE));
         loop {
             tokio::select! {
                 biased;
-                _ = clients.recv_many(&mut wishes, AT_ONCE) => {}
+                _ = clients.recv_many(&mut asked, AT_ONCE) => {}
                 _ = agent.recv_many(&mut said, AT_ONCE) => {}
                 () = tokio::time::sleep(self.linger()) => {
-                    // The registry holds the tail, and so do we; anyone else is a client that reaches for it.
+                    // The registry holds the sender, and so does this actor. Any other holder is a client
+                    // that is about to send.
                     let quiet = || clients.is_empty() && agent.is_empty() && Arc::strong_count(&self.tail) == 2;
                     if self.agent == AgentHere::No && self.hub.registry.remove_if(self.id, quiet) {
                         return;
@@ -115,19 +121,20 @@ impl Actor {
                     }
                 }
             }
-            if wishes.is_empty() && clients.is_closed() {
+            if asked.is_empty() && clients.is_closed() {
                 return;
             }
-            // Whoever did not wake us has a turn all the same, so that neither side can keep the other waiting.
-            take_waiting(&mut clients, &mut wishes);
+            // The other queue gets a turn, too, so that neither queue can block the other.
+            take_waiting(&mut clients, &mut asked);
             take_waiting(&mut agent, &mut said);
-            if self.step(wishes.drain(..), said.drain(..)).await == After::Erased {
+            if self.step(asked.drain(..), said.drain(..)).await == SessionFate::Erased {
                 return;
             }
         }
     }
 
-    /// How long to stay awake with nothing to do. Past conversations come by the thousand, so they do not stay.
+    /// How long a session without work stays in memory. Imported conversations come by the thousand, so they
+    /// leave early.
     fn linger(&self) -> Duration {
         match &self.session {
             Some(session) if session.is_elsewhere() || session.is_closed() => LINGER_BRIEFLY,
@@ -136,67 +143,54 @@ impl Actor {
         }
     }
 
-    /// Whether the agent's process could be given back.
+    /// Whether the hub may stop the agent's process.
     fn may_rest(&self) -> bool {
         let idle = self.session.as_ref().is_some_and(Session::is_idle);
         idle && self.agent == AgentHere::Yes && self.hub.idle().is_some()
     }
 
-    /// Takes a handful of messages through the machine, commits what they came to, and only then tells anyone.
+    /// Takes a batch of messages through the machine, commits the resulting events, and only then tells
+    /// anyone.
     async fn step(
         &mut self,
-        wishes: impl Iterator<Item = FromClient>,
+        asked: impl Iterator<Item = FromClient>,
         said: impl Iterator<Item = FromAgent>,
-    ) -> After {
+    ) -> SessionFate {
         let mut out = Outcome::default();
         let mut pending: PendingReplies = Vec::new();
         let mut erase = None;
-        for wish in wishes {
-            match wish {
-                // Whoever wished something after that finds nobody.
+        for message in asked {
+            match message {
+                // Requests after the erasure find no session.
                 FromClient::Erase { reply } => erase = erase.or(Some(reply)),
                 _ if erase.is_some() => {}
-                wish => self.on_client(wish, &mut out, &mut pending).await,
+                message => self.on_client(message, &mut out, &mut pending).await,
             }
         }
         for message in said {
             self.on_agent(message, &mut out, &mut pending).await;
         }
-        let Outcome { events, effects } = out;
-        if let Err(error) = self.commit(events).await {
-            error!(session = %self.id, %error, "cannot record; the agent is stopped");
-            let error = Arc::new(error);
-            for reply in pending {
-                reply(Err(&error));
-            }
-            self.stop_unrecorded().await;
-        } else {
-            for reply in pending {
-                reply(Ok(self.session.as_ref()));
-            }
-            for effect in effects {
-                self.carry_out(effect).await;
-            }
-        }
+        self.record(out, pending).await;
         match erase {
             Some(reply) => self.erase(reply).await,
-            None => After::Here,
+            None => SessionFate::Here,
         }
     }
 
-    /// The log is emptied here, where nothing else is written for this session meanwhile.
-    async fn erase(&mut self, reply: oneshot::Sender<Result<(), HubError>>) -> After {
+    /// Deletes the session from the log. The actor does this itself, because then nobody else writes to the
+    /// session.
+    async fn erase(&mut self, reply: oneshot::Sender<Result<(), HubError>>) -> SessionFate {
         if self.agent == AgentHere::Yes {
             self.agent = AgentHere::Silenced;
             self.hub.to_anchor(ToAnchor::Stop { session: self.id }).await;
         }
-        let erased = self.hub.log.erase(self.id).await;
-        let after = if erased.is_ok() { After::Erased } else { After::Here };
-        if after == After::Erased {
+        let erased = self.hub.journal.erase(self.id).await;
+        let after = if erased.is_ok() { SessionFate::Erased } else { SessionFate::Here };
+        if after == SessionFate::Erased {
             self.hub.registry.remove(self.id);
             self.tail.erase();
             self.hub.timelines.remove(self.id);
-            self.hub.told(Change::Erased(self.id));
+            self.hub.announce(Change::Erased(self.id));
         }
         drop(reply.send(erased.map(drop).map_err(HubError::from)));
         after
@@ -210,7 +204,8 @@ impl Actor {
                 for draft in copied {
                     session.take_over(draft, &mut cx, out);
                 }
-                // Open with the agent under way: whoever opens a session is about to speak.
+                // The agent starts right away, because a person who opens a session is about to write a
+                // prompt.
                 let _ = session.handle(revive(), &mut cx, out);
                 self.session = Some(session);
                 pending.push(info_to(reply));
@@ -225,8 +220,16 @@ impl Actor {
                     Err(error) => drop(reply.send(Err(error))),
                 }
             }
-            FromClient::Reread => self.session = None,
-            // Done when everything else is.
+            FromClient::Reread => {
+                if let Ok(head) = self.hub.journal.head(self.id).await {
+                    self.tail.reread_to(head.seq);
+                }
+                // The journal fences the events of this step, and the actor then folds the session anew.
+                if out.events.is_empty() {
+                    self.session = None;
+                }
+            }
+            // The actor erases the session after everything else.
             FromClient::Erase { .. } => {}
             FromClient::Wake => {
                 if let Err(error) = self.awaken(out).await {
@@ -234,7 +237,8 @@ impl Actor {
                 }
             }
             FromClient::Info { reply } => match self.look(out).await {
-                // Looking needs no room on the disk: what cannot be set right is shown as the log has it.
+                // To read a session needs no room on the disk. If the log cannot take the correction, the
+                // client sees the session as the log has it.
                 Ok(as_recorded) => pending.push(Box::new(move |done| {
                     let info = done.ok().flatten().map_or(as_recorded, Session::info);
                     drop(reply.send(Ok(info)));
@@ -243,7 +247,7 @@ impl Actor {
             },
             FromClient::RecordPlace { reply } => match self.awaken(out).await {
                 Ok(()) => pending.push(Box::new(move |done| {
-                    answer(reply, done.map(|session| session.and_then(Session::record_place)));
+                    respond(reply, done.map(|session| session.and_then(Session::record_place)));
                 })),
                 Err(error) => drop(reply.send(Err(error))),
             },
@@ -253,7 +257,7 @@ impl Actor {
                     return;
                 }
                 match self.handle(Input::Command { command, by }, out) {
-                    Ok(made) => pending.push(Box::new(move |done| answer(reply, done.map(|_| made)))),
+                    Ok(made) => pending.push(Box::new(move |done| respond(reply, done.map(|_| made)))),
                     Err(error) => drop(reply.send(Err(error))),
                 }
             }
@@ -273,7 +277,7 @@ impl Actor {
             }
             self.agent = AgentHere::No;
             if self.session.is_none() {
-                // Set right when it is next looked at.
+                // The next reader corrects the session.
                 return;
             }
         }
@@ -281,7 +285,7 @@ impl Actor {
             self.agent = AgentHere::Yes;
         }
         if self.session.is_none() {
-            // A child session comes to life with its parent's agent speaking for it.
+            // A child session begins when its parent's agent first speaks for it.
             if let FromAgent::Said(drafts) = &message
                 && self.tail.head() == Seq::ZERO
                 && let Some(opened) = drafts.iter().find_map(opened_by)
@@ -300,34 +304,38 @@ impl Actor {
                 for draft in drafts.into_iter().filter(|draft| opened_by(draft).is_none()) {
                     let known = self.children.begun(&draft);
                     for input in [Input::Said(draft)].into_iter().chain(known) {
-                        let _ = self.handle(input, out);
+                        self.hear(input, out);
                     }
                 }
             }
             FromAgent::Gone { sleep, reason } => {
                 self.agent = AgentHere::No;
-                let _ = self.handle(Input::Gone { sleep, reason }, out);
+                self.hear(Input::Gone { sleep, reason }, out);
             }
             FromAgent::Git(state) => {
-                let _ = self.handle(Input::Git(state), out);
+                self.hear(Input::Git(state), out);
             }
             FromAgent::Idle => {
                 let _ = self.handle(Input::Idle, out);
             }
             FromAgent::ChildWaits { child, waiting, at } => {
-                if let Some(input) = self.children.told(child, waiting, at) {
-                    let _ = self.handle(input, out);
+                if let Some(input) = self.children.note(child, waiting, at) {
+                    self.hear(input, out);
                 }
             }
             FromAgent::Past { after, since, drafts, until } => {
                 let _ = self.handle(Input::Past { after, since, drafts, until }, out);
                 self.ask_for_what_is_left_out(until).await;
-                // An agent that has to end first is read on for when it is gone.
+                // If the old agent has to end first, reading continues when it is gone.
                 if !self.session.as_ref().is_some_and(Session::is_ending) {
                     let looked_at = self.looked_at.clone();
-                    pending.push(Box::new(move |_| {
-                        looked_at
-                            .send_if_modified(|place| std::mem::replace(place, until.max(*place)) < until);
+                    // A record that was not taken in is read again from the same place.
+                    pending.push(Box::new(move |done| {
+                        if done.is_ok() {
+                            looked_at.send_if_modified(|place| {
+                                std::mem::replace(place, until.max(*place)) < until
+                            });
+                        }
                     }));
                 }
             }
@@ -335,7 +343,15 @@ impl Actor {
         }
     }
 
-    /// What was read may have been read from another place than where this session stands, and was then not taken in.
+    /// Handles an input from the agent's side, and keeps it until it is recorded. If another hub continues the session
+    /// first, the actor handles the input again.
+    fn hear(&mut self, input: Input, out: &mut Outcome) {
+        self.unrecorded_words.push(input.clone());
+        let _ = self.handle(input, out);
+    }
+
+    /// The anchor may have read the agent's record from another position than this session has; then the
+    /// session refused the turns. This asks the anchor for them again.
     async fn ask_for_what_is_left_out(&self, until: u64) {
         let Some(session) = &self.session else { return };
         if let (Some(after), Some(native)) = (session.imported(), session.native())
@@ -347,8 +363,8 @@ impl Actor {
         }
     }
 
-    /// The machine, rebuilt from the log if need be. If the log speaks of an agent that is not here, that agent went
-    /// down with an earlier hub, and the session is told so before anything else.
+    /// Rebuilds the machine from the log, if necessary. If the log speaks of an agent that does not run here,
+    /// the agent ended with an earlier hub. The session learns so before anything else.
     async fn awaken(&mut self, out: &mut Outcome) -> Result<(), HubError> {
         if self.session.is_none() {
             let session = self.rebuild().await?;
@@ -357,7 +373,7 @@ impl Actor {
         Ok(())
     }
 
-    /// The same, and the session as its log has it.
+    /// Does the same, and returns the session as the log has it.
     async fn look(&mut self, out: &mut Outcome) -> Result<SessionInfo, HubError> {
         if let Some(session) = &self.session {
             return Ok(session.info());
@@ -368,12 +384,12 @@ impl Actor {
         Ok(as_recorded)
     }
 
-    fn set_right(&mut self, session: Session, out: &mut Outcome) {
+    pub(crate) fn set_right(&mut self, session: Session, out: &mut Outcome) {
         let left = session.left_open();
         let left_waiting = session.is_waiting();
         self.session = Some(session);
         match (self.agent, left) {
-            // What the log did not take is to blame, and no restart.
+            // The log's refusal is to blame, not a restart.
             (AgentHere::No, Some(Input::Gone { .. })) if self.unrecorded => {
                 let sleep = Sleep { cause: SleepCause::LogFailed, ..Sleep::default() };
                 let _ = self.handle(Input::Gone { sleep, reason: UNRECORDED.to_owned() }, out);
@@ -381,7 +397,8 @@ impl Actor {
             (AgentHere::No, Some(left)) => {
                 let _ = self.handle(left, out);
             }
-            // It has been told to stop, and its end is yet to come: until then nothing can be told it.
+            // The actor has told the agent to stop, and the agent has not ended yet. Until it ends, it takes
+            // no commands.
             (AgentHere::Silenced, _) => {
                 let _ = self.handle(Input::Silenced { reason: UNRECORDED.to_owned() }, out);
             }
@@ -392,65 +409,10 @@ impl Actor {
         }
     }
 
-    async fn rebuild(&self) -> Result<Session, HubError> {
-        let mut session: Option<Session> = None;
-        let mut cursor = Seq::ZERO;
-        loop {
-            let page = self.hub.log.read(self.id, cursor, FOLD_PAGE, WithRaw::No).await?;
-            let Some(last) = page.last() else { break };
-            cursor = last.seq();
-            for frame in &page {
-                let event =
-                    frame.event().map_err(|source| HubError::Unreadable { seq: frame.seq(), source })?;
-                match &mut session {
-                    Some(session) => session.apply(event),
-                    None => session = Session::fold([&**event]),
-                }
-            }
-        }
-        session.ok_or(HubError::UnknownSession)
-    }
-
-    fn handle(&mut self, input: Input, out: &mut Outcome) -> Result<Reply, HubError> {
+    pub(crate) fn handle(&mut self, input: Input, out: &mut Outcome) -> Result<Reply, HubError> {
         let session = self.session.as_mut().ok_or(HubError::UnknownSession)?;
         let mut cx = Context { now: crate::hub::now(), ids: &mut self.ids };
         Ok(session.handle(input, &mut cx, out)?)
-    }
-
-    async fn commit(&mut self, events: Vec<(Event, Option<Raw>)>) -> Result<(), LogError> {
-        let Some(session) = self.session.as_ref().filter(|_| !events.is_empty()) else { return Ok(()) };
-        let only_deltas = events.iter().all(|(event, _)| event.body.growth() == Growth::Delta);
-        let info = (!only_deltas).then(|| Arc::new(session.row()));
-        let frames = events
-            .into_iter()
-            .map(|(event, raw)| Frame::encode(event, raw))
-            .collect::<Result<Arc<[Frame]>, _>>()
-            .map_err(|error| LogError::Other { doing: "encoding an event", source: error.into() })?;
-        let batch = Batch { session: self.id, frames: Arc::clone(&frames), info: info.clone() };
-        self.hub.log.append(batch).await?;
-        self.hub.counters.recorded(frames.len());
-        self.tail.push(frames);
-        self.unrecorded = false;
-        if let Some(info) = info {
-            let waits = info.activity == Activity::Waiting;
-            if info.parent.is_some() && waits != self.waits {
-                self.waits = waits;
-                self.hub.child_waits(&info);
-            }
-            self.hub.told(Change::Row(info));
-        }
-        Ok(())
-    }
-
-    /// The log did not take what happened. Going on unrecorded would lose it, so the agent is stopped, and what the
-    /// machine believes is thrown away: the log decides where the session stands when it is next looked at.
-    async fn stop_unrecorded(&mut self) {
-        self.session = None;
-        self.unrecorded = true;
-        if self.agent == AgentHere::Yes {
-            self.agent = AgentHere::Silenced;
-            self.hub.to_anchor(ToAnchor::Stop { session: self.id }).await;
-        }
     }
 }
 
@@ -476,12 +438,12 @@ fn opened_by(draft: &Draft) -> Option<Opened> {
 fn info_to(reply: oneshot::Sender<Result<SessionInfo, HubError>>) -> PendingReply {
     Box::new(move |done| match done {
         Ok(None) => drop(reply.send(Err(HubError::UnknownSession))),
-        Ok(Some(session)) => answer(reply, Ok(session.info())),
-        Err(error) => answer(reply, Err(error)),
+        Ok(Some(session)) => respond(reply, Ok(session.info())),
+        Err(error) => respond(reply, Err(error)),
     })
 }
 
-fn answer<T>(reply: oneshot::Sender<Result<T, HubError>>, done: Result<T, &Arc<LogError>>) {
-    // A client that no longer waits for its answer is no fault.
+fn respond<T>(reply: oneshot::Sender<Result<T, HubError>>, done: Result<T, &Arc<LogError>>) {
+    // It is fine if the client no longer waits for its answer.
     drop(reply.send(done.map_err(|error| HubError::Log(Arc::clone(error)))));
 }

@@ -1,6 +1,6 @@
-//! The lines of a session: the memory of agents that have none but our log.
+//! The lines of a session: the memory of agents that remember nothing themselves.
 
-use longshore_log::{Log, WithRaw};
+use longshore_log::{Journal, WithRaw};
 use longshore_model::event::{Body, Draft, Event, Growth, Raw};
 use longshore_model::id::{Seq, SessionId};
 
@@ -8,13 +8,13 @@ use crate::error::HubError;
 
 const PAGE: usize = 1_024;
 
-/// What the agent said, line by line, and what people said to it. What only made an item grow is left out: the item's
-/// last line says it again, and the log may have dropped it.
-pub(crate) async fn lines_of(log: &dyn Log, session: SessionId) -> Result<Vec<Raw>, HubError> {
+/// The agent's lines and the messages of people. Lines that only made an item grow are left out: the item's
+/// last line repeats them, and the log may have dropped them.
+pub(crate) async fn lines_of(journal: &dyn Journal, session: SessionId) -> Result<Vec<Raw>, HubError> {
     let mut lines = Vec::new();
     let mut cursor = Seq::ZERO;
     loop {
-        let page = log.read(session, cursor, PAGE, WithRaw::Yes).await?;
+        let page = journal.read(session, cursor, PAGE, WithRaw::Yes).await?;
         let Some(last) = page.last() else { return Ok(lines) };
         cursor = last.seq();
         for frame in &page {
@@ -28,7 +28,7 @@ pub(crate) async fn lines_of(log: &dyn Log, session: SessionId) -> Result<Vec<Ra
     }
 }
 
-/// What a person said, in the shape of the agent's own lines.
+/// A person's message in the form of the agent's own lines.
 fn told(event: &Event) -> Option<Raw> {
     let draft = Draft {
         turn: event.turn,

@@ -1,43 +1,24 @@
-//! What the hub asks its anchor: which agents and models there are, and where a work tree could be.
+//! Questions of the hub to its anchor: agents, models, and folders for work trees.
 
 use longshore_log::SessionFilter;
-use longshore_model::anchor::{Answer, Folders, Query};
+use longshore_model::anchor::{AgentsQuery, Folders, FoldersQuery, Machine, ModelsQuery, WorkTreeQuery};
 use longshore_model::capability::{AgentInfo, Capabilities, Mode, ModelInfo};
 use longshore_model::event::AgentName;
 
 use crate::error::HubError;
-use crate::hub::{Hub, mismatch};
+use crate::hub::Hub;
 
-/// How many sessions are looked at for the folders that were used last, and how many of those are told.
+/// How many sessions the hub reads to find the folders that were used last, and how many folders it returns.
 const RECENT: (usize, usize) = (200, 12);
 
-/// A machine that runs agents.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Machine {
-    /// Its name.
-    pub name: String,
-    /// The agents that it knows, found or not.
-    pub agents: Vec<AgentInfo>,
-}
-
 impl Hub {
-    /// The machines that run agents. There is one as long as there is one anchor.
+    /// The machines that run agents. One anchor is one machine.
     pub async fn machines(&self) -> Result<Vec<Machine>, HubError> {
         self.machines_with(None).await
     }
 
     async fn machines_with(&self, only: Option<AgentName>) -> Result<Vec<Machine>, HubError> {
-        match self.ask(Query::Agents { only }).await? {
-            Answer::Agents { machine, agents } => Ok(vec![Machine { name: machine, agents }]),
-            Answer::Models { .. }
-            | Answer::Git { .. }
-            | Answer::Sessions { .. }
-            | Answer::Messages { .. }
-            | Answer::Past { .. }
-            | Answer::WorkTree { .. }
-            | Answer::RecordSize { .. }
-            | Answer::Folders(_) => Err(mismatch()),
-        }
+        Ok(vec![self.ask(AgentsQuery { only }).await?])
     }
 
     /// The agents that the anchor knows.
@@ -45,7 +26,7 @@ impl Hub {
         Ok(self.machines().await?.into_iter().flat_map(|machine| machine.agents).collect())
     }
 
-    /// An agent that can be started.
+    /// The agent of this name, if it can be started.
     pub(crate) async fn installed(&self, agent: &str) -> Result<AgentInfo, HubError> {
         let machines = self.machines_with(Some(agent.into())).await?;
         let mut agents = machines.into_iter().flat_map(|machine| machine.agents);
@@ -57,13 +38,11 @@ impl Hub {
         }
     }
 
-    /// Refuses a folder that no agent can work in. An anchor that cannot tell is no reason to refuse.
+    /// Refuses a folder in which no agent can work. If the anchor cannot tell, the folder is accepted.
     pub(crate) async fn check_cwd(&self, cwd: &str) -> Result<(), HubError> {
-        match self.ask(Query::WorkTree { path: cwd.to_owned() }).await {
-            Ok(Answer::WorkTree { fault: Some(fault) }) => {
-                Err(HubError::BadCwd { cwd: cwd.to_owned(), fault })
-            }
-            Ok(_) | Err(_) => Ok(()),
+        match self.ask(WorkTreeQuery { path: cwd.to_owned() }).await {
+            Ok(Some(fault)) => Err(HubError::BadCwd { cwd: cwd.to_owned(), fault }),
+            Ok(None) | Err(_) => Ok(()),
         }
     }
 
@@ -72,28 +51,19 @@ impl Hub {
         self.ask_models(agent, false).await
     }
 
-    /// The same from a process that is started for it, whatever is known: so it is seen whether the agent starts.
+    /// Asks a new process of the agent for its models, even if they are known. This shows whether the agent
+    /// starts.
     pub async fn models_anew(&self, agent: &str) -> Result<Vec<ModelInfo>, HubError> {
         self.ask_models(agent, true).await
     }
 
     async fn ask_models(&self, agent: &str, anew: bool) -> Result<Vec<ModelInfo>, HubError> {
         self.installed(agent).await?;
-        match self.ask(Query::Models { agent: agent.into(), anew }).await? {
-            Answer::Models { models } => Ok(models),
-            Answer::Agents { .. }
-            | Answer::Git { .. }
-            | Answer::Sessions { .. }
-            | Answer::Messages { .. }
-            | Answer::Past { .. }
-            | Answer::WorkTree { .. }
-            | Answer::RecordSize { .. }
-            | Answer::Folders(_) => Err(mismatch()),
-        }
+        self.ask(ModelsQuery { agent: agent.into(), anew }).await
     }
 
-    /// Refuses an effort that the model is known not to have: with it, every turn would fail. Who cannot be asked is not in
-    /// the way of who knows better.
+    /// Refuses an effort that the model is known not to have, because every turn with it would fail. If the
+    /// models are unknown, the effort is accepted.
     pub(crate) async fn check_effort(
         &self,
         agent: &str,
@@ -109,19 +79,9 @@ impl Hub {
         Err(HubError::UnknownEffort { effort: effort.to_owned(), model, efforts })
     }
 
-    /// The folders in a folder of the anchor's machine; without a path, in the one where people begin.
+    /// The folders in a folder of the anchor's machine. Without a path: in the folder where people begin.
     pub async fn folders(&self, path: Option<String>) -> Result<Folders, HubError> {
-        match self.ask(Query::Folders { path }).await? {
-            Answer::Folders(folders) => Ok(folders),
-            Answer::Agents { .. }
-            | Answer::Models { .. }
-            | Answer::Git { .. }
-            | Answer::Sessions { .. }
-            | Answer::Messages { .. }
-            | Answer::WorkTree { .. }
-            | Answer::Past { .. }
-            | Answer::RecordSize { .. } => Err(mismatch()),
-        }
+        self.ask(FoldersQuery { path }).await
     }
 
     /// The work trees that were used last, the latest first.
@@ -138,7 +98,8 @@ impl Hub {
     }
 }
 
-/// Refuses a mode that the agent is known not to have, before there is a session that could never work.
+/// Refuses a mode that the agent is known not to have, before the hub creates a session that could never
+/// work.
 pub(crate) fn check_mode(agent: &AgentInfo, mode: Mode) -> Result<(), HubError> {
     let Capabilities { modes, custom, .. } = &agent.capabilities;
     if modes.is_empty() || modes.contains(&mode) || custom.contains_key(Capabilities::GUESSED_MODES) {

@@ -1,15 +1,15 @@
-//! What those hear who look on as sessions change.
+//! The news for listeners of the list of sessions.
 
 use std::sync::Arc;
 
 use longshore_model::id::SessionId;
 use longshore_model::info::SessionInfo;
 
-/// A change in the list of sessions.
+/// A change of the list of sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// A session is new, or its row reads otherwise now.
+    /// A session is new, or its row has changed.
     Row(Arc<SessionInfo>),
-    /// A session is gone for good.
+    /// A session was deleted for good.
     Erased(SessionId),
 }

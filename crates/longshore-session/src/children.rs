@@ -1,21 +1,26 @@
-//! The sessions that work for one, as they last told that they wait for a person, or no longer do.
-
-use std::collections::HashMap;
+//! The child sessions of a session, with their last report on whether they wait for a person.
 
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::{Seq, SessionId};
-use longshore_model::session::Input;
+use longshore_model::recent::Recent;
+use longshore_model::session::{DELEGATIONS_LIMIT, Input};
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Children {
     /// Where each stood then, and whether it waited.
-    known: HashMap<SessionId, (Seq, bool)>,
+    known: Recent<SessionId, (Seq, bool)>,
+}
+
+impl Default for Children {
+    fn default() -> Self {
+        Self { known: Recent::of(DELEGATIONS_LIMIT) }
+    }
 }
 
 impl Children {
     /// One tells, and what follows for the session, unless something newer is known: they come on tasks of their own, and so
     /// in any order.
-    pub(crate) fn told(&mut self, child: SessionId, waiting: bool, at: Seq) -> Option<Input> {
+    pub(crate) fn note(&mut self, child: SessionId, waiting: bool, at: Seq) -> Option<Input> {
         if self.known.get(&child).is_some_and(|(known, _)| *known >= at) {
             return None;
         }
@@ -23,7 +28,8 @@ impl Children {
         Some(Input::ChildWaits { child, waiting })
     }
 
-    /// What was told already by the one that an agent now says has begun: one that is quick may wait for a person before.
+    /// The earlier report of a child whose beginning the agent reports only now: a quick child may wait for a
+    /// person before that.
     pub(crate) fn begun(&self, draft: &Draft) -> Option<Input> {
         let Body::DelegationStarted(delegation) = &draft.body else { return None };
         let child = delegation.child;

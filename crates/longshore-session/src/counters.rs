@@ -1,4 +1,4 @@
-//! What the hub has done since it started, for `/metrics`.
+//! Counts since the start of the hub, for `/metrics`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,17 +20,17 @@ impl Counters {
         self.past.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Conversations that were held elsewhere and are listed here since.
+    /// Conversations from elsewhere that the hub has listed.
     pub fn past(&self) -> u64 {
         self.past.load(Ordering::Relaxed)
     }
 
-    /// Events recorded.
+    /// Recorded events.
     pub fn events(&self) -> u64 {
         self.events.load(Ordering::Relaxed)
     }
 
-    /// Commits that they took.
+    /// Commits of these events.
     pub fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
     }

@@ -1,17 +1,17 @@
-//! What a file may bring in. Whoever wrote it may not be who reads it here, so it tells what was said and done, and starts,
-//! widens and decides nothing: pure, event by event.
+//! What an imported file may bring in. Its author may be a stranger, so the file only tells what happened: it starts
+//! nothing, allows nothing and decides nothing. The check is pure and goes event by event.
 //!
 //! | in the file | here |
 //! |---|---|
-//! | the opening | with our own knowledge of the agent, in mode `ask`, in a folder that is known or was said here; no servers of tools, no model, no parent, no origin |
-//! | what was said and done | as it is; who did it is said to be so in the file |
-//! | approvals and questions | with names of their own, once it is known how they ended: none is open |
-//! | attachments that lie in files or elsewhere | left out: they would be read here |
-//! | notices | marked as imported: this hub did not say them |
-//! | work that other sessions did | kept as raw events: sessions of this hub are nobody's children in a file |
-//! | what went on around it: modes, models, prompts that waited | kept as raw events, which mean nothing |
-//! | the agent's own name for the conversation | the same; people are told if a session here has that name |
-//! | lines of an agent whose memory is the log | left out: they would be its memory, with all that was ever allowed |
+//! | the opening | this hub's own knowledge of the agent, mode `ask`, a folder that this hub knows or that the caller names; no MCP servers, no model, no parent, no origin |
+//! | messages and tool calls | unchanged; the author is marked as imported |
+//! | approvals and questions | with new ids, and only with their outcome, so none is open |
+//! | attachments by path or address | left out: this hub would read them |
+//! | notices | marked as imported: another hub wrote them |
+//! | work of other sessions | raw events: no session of this hub is a child of a file |
+//! | modes, models, waiting prompts | raw events, which have no effect |
+//! | the agent's own name of the conversation | unchanged; a notice says if a session here has the same name |
+//! | lines of an agent whose memory is the log | left out: they would become its memory, with everything that was ever allowed |
 
 // What is not named here is not let in: that is the safe side for whatever kind of event there will be.
 #![allow(clippy::wildcard_enum_match_arm)]
@@ -25,33 +25,34 @@ use longshore_model::id::{ApprovalId, QuestionId, Seq, SessionId};
 use longshore_model::lifecycle::{NativeId, Opened, TurnErrorCode};
 use longshore_model::time::Timestamp;
 
-/// How many bytes of a title are taken over.
+/// The most bytes of an imported title.
 const TITLE_BYTES: usize = 1_000;
-/// How many approvals and questions may wait for their end at once; of further ones nothing is told.
+/// The most approvals and questions that may wait for their outcome at once; further ones are left out.
 const WAITING: usize = 1_000;
 
-/// An event with the agent's own frame.
+/// An imported event with the agent's own frame.
 pub(crate) type ImportedEvent = (Event, Option<Raw>);
 
-/// Looks through the events of one file.
+/// Checks the events of one file.
 #[derive(Debug)]
 pub(crate) struct Customs {
     session: SessionId,
     agent: AgentName,
-    /// Whether the agent takes lines of the log for its memory.
+    /// Whether the agent uses lines of the log as its memory.
     remembers_lines: bool,
     now: Timestamp,
-    /// Approvals and questions of which it is not known yet how they ended.
+    /// Approvals and questions whose outcome is not known yet.
     waiting: HashMap<uuid::Uuid, ImportedEvent>,
-    /// The agent's name for the conversation, as the file says. Nothing is done by it; people are told of a namesake.
+    /// The agent's name of the conversation, according to the file. It has no effect, except that a notice
+    /// names a session with the same name.
     native: Option<NativeId>,
-    /// That name was looked for.
+    /// Whether the hub has looked for such a session.
     looked_for: bool,
 }
 
 impl Customs {
-    /// Looks through the opening of a session: what is let in of it, with what is to be said about that, and whoever looks
-    /// through the rest.
+    /// Checks the opening of a session. Returns the check of the rest, and the events that enter, with
+    /// notices.
     pub(crate) fn open(
         first: ImportedEvent,
         opened: Opened,
@@ -99,7 +100,7 @@ impl Customs {
         (customs, told)
     }
 
-    /// What is let in of an event, in this order.
+    /// The events that enter for one event of the file, in order.
     pub(crate) fn pass(&mut self, (event, raw): ImportedEvent) -> Vec<ImportedEvent> {
         let mut event = self.dated(event);
         let raw = raw.filter(|_| !self.remembers_lines);
@@ -170,21 +171,22 @@ impl Customs {
         vec![(event, raw)]
     }
 
-    /// Whose conversation it is.
+    /// The agent of the conversation.
     pub(crate) fn agent(&self) -> AgentName {
         self.agent.clone()
     }
 
-    /// The agent's name for the conversation, once, when the file has said it.
+    /// The agent's name of the conversation, once, when the file has said it.
     pub(crate) fn take_native(&mut self) -> Option<NativeId> {
         let native = self.native.clone().filter(|_| !self.looked_for);
         self.looked_for |= native.is_some();
         native
     }
 
-    /// Tells people that the conversation is here already, as a session that knows it from the agent itself.
+    /// A notice that this hub already has the conversation, as a session that knows it from the agent itself.
     ///
-    /// The two stay apart: whoever wrote the file could name any conversation of this machine, and would speak in it.
+    /// The two stay apart: the author of the file could name any conversation of this machine, and would
+    /// speak in it.
     pub(crate) fn namesake(&self, known: SessionId) -> ImportedEvent {
         let text = format!(
             "the file names a conversation that is here already: {known}. The two stay apart, since a file could name any \
@@ -208,7 +210,8 @@ impl Customs {
         (self.dated(notice), None)
     }
 
-    /// Of this session and its agent, and not from the future, where it would stand before everything else for long.
+    /// Moves the event into this session, with this agent, and not into the future, where it would be first
+    /// in all lists for a long time.
     fn dated(&self, mut event: Event) -> Event {
         event.session = self.session;
         event.agent = self.agent.clone();
@@ -223,12 +226,12 @@ impl Customs {
         Vec::new()
     }
 
-    /// Something has come to its end: now it is told, how it began first.
+    /// Returns an approval or question together with its outcome.
     fn ends(&mut self, name: uuid::Uuid, told: ImportedEvent) -> Vec<ImportedEvent> {
         self.waiting.remove(&name).map(|began| vec![began, told]).unwrap_or_default()
     }
 
-    /// A name that nothing else has: a file must not speak of what is asked here.
+    /// A new id: a file must not refer to an approval of this hub.
     fn own_approval(&self, named: ApprovalId) -> ApprovalId {
         ApprovalId::of_words(&["imported", &self.session.to_string(), &named.to_string()])
     }
@@ -242,7 +245,7 @@ fn kept_raw() -> Body {
     Body::Raw { kind: "imported".to_owned(), fault: None }
 }
 
-/// Whether an attachment is in the file itself.
+/// Whether the attachment is in the file itself.
 fn is_here(attachment: &Attachment) -> bool {
     match attachment.source {
         AttachmentSource::Data(_) => true,
@@ -250,12 +253,12 @@ fn is_here(attachment: &Attachment) -> bool {
     }
 }
 
-/// Who did something, as the file says: nobody did it here.
+/// The author, as the file names it; nobody did this here.
 fn as_told(by: &str) -> Author {
     format!("{} (imported)", tidy(by))
 }
 
-/// A text of which no line reads as if this hub had said it.
+/// A text without a line that reads as if this hub had written it.
 fn not_ours(text: &str) -> String {
     const BREAKS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
     let lines = text.split(BREAKS).filter(|line| !line.trim().is_empty());

@@ -1,7 +1,8 @@
-//! Delegation: an agent hands work to another session, the child, and hears how it fares.
+//! Delegation: an agent gives work to another session, the child, and gets news of it.
 //!
-//! The child is a session like all others, with its own log and cost; what it asks is in the same inbox. One task
-//! watches over it for as long as the call lasts. A child whose parent's agent is gone is stopped.
+//! The child is an ordinary session with its own log and cost. Its approvals and questions are in the same
+//! inbox. One task watches the child as long as the call lasts. If the parent's agent stops, the hub stops
+//! the child.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -22,52 +23,52 @@ use crate::error::HubError;
 use crate::hub::{Hub, HubInner, OpenRequest};
 use crate::subscription::Subscription;
 
-/// How deep delegation may go: the child of a child of a child delegates no further.
+/// How deep delegation may go: a child of the third level delegates no further.
 const DEPTH: usize = 3;
 /// How many children of one session may work at once.
 const AT_ONCE: usize = 4;
-/// How many more may wait for one of those to end.
+/// The most children that may wait for a place.
 const WAITING: usize = 32;
-/// How often a parent hears what its child says. A parent that heard every word of every child would have no room left.
+/// How often a parent gets its child's output. More often, many children would flood a parent.
 const TELL_EVERY: Duration = Duration::from_millis(200);
-/// How long a child that was stopped may take to come to rest.
+/// How long a stopped child may take to come to rest.
 const REST_WITHIN: Duration = Duration::from_secs(10);
 
-/// The calls that run, by the parent and its name for them.
+/// The running calls, by parent and by the parent's id of the call.
 #[derive(Default)]
 pub(crate) struct Delegations {
-    /// A place for each child of a session that may work at once.
+    /// The places for children that work at once, per parent.
     places: Mutex<HashMap<SessionId, Weak<Semaphore>>>,
-    running: Mutex<HashMap<(SessionId, String), oneshot::Sender<Recalled>>>,
+    running: Mutex<HashMap<(SessionId, String), oneshot::Sender<RecallReason>>>,
 }
 
-/// Why a child is stopped.
+/// Why the hub stops a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Recalled {
-    /// The parent's agent wants it no more.
+enum RecallReason {
+    /// The parent's agent no longer wants the result.
     ByAgent,
-    /// The parent's agent is gone, and nobody is left to be told.
+    /// The parent's agent is gone, so nobody waits for the result.
     Orphaned,
 }
 
 /// How a child ended.
-struct Ended {
+struct ChildResult {
     outcome: TurnOutcome,
     text: String,
 }
 
-impl Ended {
+impl ChildResult {
     fn failed(text: impl ToString) -> Self {
         Self { outcome: TurnOutcome::Failed, text: text.to_string() }
     }
 }
 
 impl Delegations {
-    fn lock(&self) -> MutexGuard<'_, HashMap<(SessionId, String), oneshot::Sender<Recalled>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(SessionId, String), oneshot::Sender<RecallReason>>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The places of a session's children. They are gone when nobody works or waits any more.
+    /// The places of a session's children. They are dropped when no child works or waits.
     fn places(&self, parent: SessionId) -> Arc<Semaphore> {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         places.retain(|_, held| held.strong_count() > 0);
@@ -78,15 +79,15 @@ impl Delegations {
         })
     }
 
-    fn begin(&self, parent: SessionId, call: &str) -> Result<oneshot::Receiver<Recalled>, Ended> {
+    fn begin(&self, parent: SessionId, call: &str) -> Result<oneshot::Receiver<RecallReason>, ChildResult> {
         let mut running = self.lock();
         if running.keys().filter(|(of, _)| *of == parent).count() >= AT_ONCE + WAITING {
-            return Err(Ended::failed(format!(
+            return Err(ChildResult::failed(format!(
                 "{AT_ONCE} delegations are running and {WAITING} are waiting already; wait for one of them to end"
             )));
         }
         if running.contains_key(&(parent, call.to_owned())) {
-            return Err(Ended::failed(format!("the call {call} is running already")));
+            return Err(ChildResult::failed(format!("the call {call} is running already")));
         }
         let (recall, recalled) = oneshot::channel();
         running.insert((parent, call.to_owned()), recall);
@@ -95,7 +96,7 @@ impl Delegations {
 }
 
 impl Hub {
-    /// What an agent wants of another session.
+    /// Handles what an agent wants from another session.
     pub(crate) fn delegate(&self, parent: SessionId, call: String, wish: DelegateWish) {
         match wish {
             DelegateWish::Begin(task) => {
@@ -106,17 +107,17 @@ impl Hub {
             DelegateWish::Recall => {
                 if let Some(recall) = self.inner.delegations.lock().remove(&(parent, call)) {
                     // It may have ended just now.
-                    let _ = recall.send(Recalled::ByAgent);
+                    let _ = recall.send(RecallReason::ByAgent);
                 }
             }
         }
     }
 
-    /// A session's agent is gone: nobody waits any more for what it delegated.
+    /// Stops the children of a session whose agent is gone.
     pub(crate) fn orphan_children(&self, parent: SessionId) {
         let mut running = self.inner.delegations.lock();
         for (_, recall) in running.extract_if(|(of, _), _| *of == parent) {
-            let _ = recall.send(Recalled::Orphaned);
+            let _ = recall.send(RecallReason::Orphaned);
         }
     }
 
@@ -125,14 +126,14 @@ impl Hub {
             Ok(recalled) => {
                 let mut child = Child { hub: self, parent, call: &call, recalled, why: None };
                 let ended = child.work_in_turn(task).await;
-                let told = child.why != Some(Recalled::Orphaned);
+                let told = child.why != Some(RecallReason::Orphaned);
                 self.inner.delegations.lock().remove(&(parent, call.clone()));
                 (ended, told)
             }
             Err(ended) => (ended, true),
         };
         if told {
-            let Ended { outcome, text } = ended;
+            let ChildResult { outcome, text } = ended;
             self.tell_parent(parent, &call, ChildNews::Ended { outcome, text }).await;
         }
     }
@@ -144,54 +145,54 @@ impl Hub {
 }
 
 impl HubInner {
-    /// Whether a session of this parent stands as deep as delegation goes. One that cannot be told is told it when it
-    /// delegates.
+    /// Whether a session with this parent is at the deepest level of delegation. If that cannot be
+    /// determined, the session learns it when it delegates.
     pub(crate) async fn is_deepest(&self, parent: Option<SessionId>) -> bool {
         self.depth_under(parent).await.is_ok_and(|depth| depth >= DEPTH)
     }
 
-    /// How many sessions stand above one of this parent, as far as it matters.
+    /// How many sessions are above a session with this parent, up to the limit.
     async fn depth_under(&self, parent: Option<SessionId>) -> Result<usize, HubError> {
         let (mut above, mut depth) = (parent, 0);
         while let Some(session) = above.filter(|_| depth < DEPTH) {
             depth += 1;
-            above = self.log.session(session).await?.and_then(|info| info.parent);
+            above = self.catalog.session(session).await?.and_then(|info| info.parent);
         }
         Ok(depth)
     }
 }
 
-/// One call at work.
+/// One running call.
 struct Child<'a> {
     hub: &'a Hub,
     parent: SessionId,
     call: &'a str,
-    recalled: oneshot::Receiver<Recalled>,
-    /// Why it was recalled, if it was.
-    why: Option<Recalled>,
+    recalled: oneshot::Receiver<RecallReason>,
+    /// Why the hub recalled the call, if it did.
+    why: Option<RecallReason>,
 }
 
 impl Child<'_> {
-    /// Works as soon as there is a place for it, unless it is recalled before.
-    async fn work_in_turn(&mut self, task: Task) -> Ended {
+    /// Works as soon as there is a place, unless the call is recalled first.
+    async fn work_in_turn(&mut self, task: Task) -> ChildResult {
         let places = self.hub.inner.delegations.places(self.parent);
         let place = tokio::select! {
             place = Arc::clone(&places).acquire_owned() => place,
             why = &mut self.recalled => {
-                self.why = Some(why.unwrap_or(Recalled::Orphaned));
+                self.why = Some(why.unwrap_or(RecallReason::Orphaned));
                 let text = "it was stopped before its turn came".to_owned();
-                return Ended { outcome: TurnOutcome::Interrupted, text };
+                return ChildResult { outcome: TurnOutcome::Interrupted, text };
             }
         };
-        let ended = self.work(task).await.unwrap_or_else(Ended::failed);
+        let ended = self.work(task).await.unwrap_or_else(ChildResult::failed);
         drop(place);
         ended
     }
 
-    async fn work(&mut self, task: Task) -> Result<Ended, HubError> {
+    async fn work(&mut self, task: Task) -> Result<ChildResult, HubError> {
         let parent = self.hub.session(self.parent).await?;
         if self.hub.inner.depth_under(parent.parent).await? >= DEPTH {
-            return Ok(Ended::failed(format!("delegation goes {DEPTH} sessions deep and no further")));
+            return Ok(ChildResult::failed(format!("delegation goes {DEPTH} sessions deep and no further")));
         }
         let Task { agent, task, cwd, mode, model } = task;
         let request = OpenRequest {
@@ -209,7 +210,7 @@ impl Child<'_> {
         let prompt = Command::Prompt(Prompt { text: task, ..Prompt::default() });
         let reply = self.hub.command(child, prompt, BY_DELEGATION.to_owned()).await?;
         let Reply::Prompted { turn, .. } = reply else {
-            return Ok(Ended::failed("the child did not take its task"));
+            return Ok(ChildResult::failed("the child did not take its task"));
         };
         let ended = self.listen(child, turn, &mut heard).await;
         // Its agent has done what it was there for. Whoever wants to go on with it wakes it.
@@ -220,13 +221,13 @@ impl Child<'_> {
         ended
     }
 
-    /// Until the child's turn has ended.
+    /// Listens until the child's turn has ended.
     async fn listen(
         &mut self,
         child: SessionId,
         turn: TurnId,
         heard: &mut Subscription,
-    ) -> Result<Ended, HubError> {
+    ) -> Result<ChildResult, HubError> {
         let mut speech = Speech::default();
         let mut pace = interval(TELL_EVERY);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -235,7 +236,7 @@ impl Child<'_> {
             let patience = rest_by.unwrap_or_else(|| Instant::now() + Duration::from_secs(86_400));
             tokio::select! {
                 why = &mut self.recalled, if self.why.is_none() => {
-                    self.why = Some(why.unwrap_or(Recalled::Orphaned));
+                    self.why = Some(why.unwrap_or(RecallReason::Orphaned));
                     rest_by = Some(Instant::now() + REST_WITHIN);
                     // It may have ended just now.
                     let _ = self.hub.command(child, Command::Recall, BY_DELEGATION.to_owned()).await;
@@ -244,7 +245,7 @@ impl Child<'_> {
                     let Ok(frames) = frames else {
                         if rest_by.is_some() {
                             let text = "it was stopped, and did not come to rest in time".to_owned();
-                            return Ok(Ended { outcome: TurnOutcome::Interrupted, text });
+                            return Ok(ChildResult { outcome: TurnOutcome::Interrupted, text });
                         }
                         continue;
                     };
@@ -272,10 +273,10 @@ impl Child<'_> {
     }
 }
 
-/// What a child has said.
+/// The output of a child.
 #[derive(Default)]
 struct Speech {
-    /// What the parent has not heard yet.
+    /// The part that the parent has not received yet.
     unsaid: String,
     /// The message that grows.
     speaking: Option<ItemId>,
@@ -284,7 +285,7 @@ struct Speech {
 }
 
 impl Speech {
-    fn hear(&mut self, event: &Event, turn: TurnId) -> Option<Ended> {
+    fn hear(&mut self, event: &Event, turn: TurnId) -> Option<ChildResult> {
         match &event.body {
             Body::MessageDelta => {
                 self.begin(event.item);
@@ -305,18 +306,18 @@ impl Speech {
                     (TurnOutcome::Failed | TurnOutcome::Interrupted, Some(fault)) => fault,
                     (TurnOutcome::Failed, None) => "it failed and did not say why".to_owned(),
                 };
-                return Some(Ended { outcome: end.outcome, text });
+                return Some(ChildResult { outcome: end.outcome, text });
             }
             Body::SessionClosed => {
                 let text = "the session was closed".to_owned();
-                return Some(Ended { outcome: TurnOutcome::Interrupted, text });
+                return Some(ChildResult { outcome: TurnOutcome::Interrupted, text });
             }
             _ => {}
         }
         None
     }
 
-    /// Messages stand apart from each other.
+    /// Separates a new message from the previous one.
     fn begin(&mut self, item: Option<ItemId>) {
         if self.speaking != item || item.is_none() {
             if self.spoke {

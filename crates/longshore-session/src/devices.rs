@@ -1,4 +1,4 @@
-//! Devices, where they want to be woken, and what was used: what a facade keeps in the log and reads from it.
+//! Devices and push subscriptions, which a facade keeps in the keyring, and usage, which it reads from the catalog.
 
 use longshore_model::device::{StoredDevice, StoredPush};
 use longshore_model::id::{Context, DeviceId};
@@ -9,44 +9,44 @@ use crate::error::HubError;
 use crate::hub::{Hub, lock, now};
 
 impl Hub {
-    /// A name for a new device, and the moment.
+    /// An id for a new device, and the time.
     pub fn new_device(&self) -> (DeviceId, Timestamp) {
         let now = now();
         (DeviceId::mint(&mut Context { now, ids: &mut lock(&self.inner.ids) }), now)
     }
 
-    /// The moment.
+    /// The time.
     pub fn now(&self) -> Timestamp {
         now()
     }
 
     /// All devices, in the order in which they were paired; revoked ones too.
     pub async fn devices(&self) -> Result<Vec<StoredDevice>, HubError> {
-        Ok(self.inner.log.devices().await?)
+        Ok(self.inner.keyring.devices().await?)
     }
 
-    /// Keeps a device, in place of what was kept under its id.
+    /// Stores a device, in place of the earlier version.
     pub async fn put_device(&self, device: StoredDevice) -> Result<(), HubError> {
-        Ok(self.inner.log.put_device(device).await?)
+        Ok(self.inner.keyring.put_device(device).await?)
     }
 
-    /// Where browsers want to be woken.
+    /// All push subscriptions.
     pub async fn pushes(&self) -> Result<Vec<StoredPush>, HubError> {
-        Ok(self.inner.log.pushes().await?)
+        Ok(self.inner.keyring.pushes().await?)
     }
 
-    /// Keeps where a browser wants to be woken.
+    /// Stores a push subscription.
     pub async fn put_push(&self, push: StoredPush) -> Result<(), HubError> {
-        Ok(self.inner.log.put_push(push).await?)
+        Ok(self.inner.keyring.put_push(push).await?)
     }
 
-    /// Forgets where a browser wanted to be woken.
+    /// Deletes a push subscription.
     pub async fn drop_push(&self, endpoint: String) -> Result<(), HubError> {
-        Ok(self.inner.log.drop_push(endpoint).await?)
+        Ok(self.inner.keyring.drop_push(endpoint).await?)
     }
 
-    /// What turns that ended since that moment have used, by day, agent and project.
+    /// The usage of turns that ended since that time, by day, agent and project.
     pub async fn usage(&self, since: Timestamp) -> Result<Vec<DayUsage>, HubError> {
-        Ok(self.inner.log.usage(since).await?)
+        Ok(self.inner.catalog.usage(since).await?)
     }
 }

@@ -1,4 +1,4 @@
-//! What a session does to the world, once what it says of it is durable.
+//! Carries out the effects of a session, once its events are durable.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ impl Actor {
             Effect::Launch(launch) => self.launch(launch).await,
             Effect::LaunchFromLog(mut launch) => {
                 let running = self.session.as_ref().and_then(|session| session.turn());
-                match story_of(&*self.hub.log, self.id, running).await {
+                match story_of(&*self.hub.journal, self.id, running).await {
                     Ok(story) => launch.start = story.map_or(Start::New, |story| Start::Told { story }),
                     Err(error) => warn!(session = %self.id, %error, "cannot read the story back"),
                 }
                 self.launch(launch).await;
             }
             Effect::LaunchFromLines(mut launch) => {
-                match lines_of(&*self.hub.log, self.id).await {
+                match lines_of(&*self.hub.journal, self.id).await {
                     Ok(lines) if lines.is_empty() => launch.start = Start::New,
                     Ok(lines) => launch.start = Start::Lines { lines },
                     Err(error) => warn!(session = %self.id, %error, "cannot read the lines back"),

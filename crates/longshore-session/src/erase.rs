@@ -1,4 +1,4 @@
-//! Erasing: a session goes for good, with its log, its row and whatever is held of it in memory.
+//! Erasing: deletes a session for good, with its log, its row and its data in memory.
 
 use longshore_model::id::SessionId;
 
@@ -7,8 +7,8 @@ use crate::hub::Hub;
 use crate::message::FromClient;
 
 impl Hub {
-    /// Erases a session. Its agent is stopped first; whoever follows it is told that there is no such session; an
-    /// agent's own record of it stays where it is, and is not taken in again.
+    /// Erases a session. The hub first stops the agent. Followers learn that the session does not exist. The
+    /// agent's own record stays, and the hub does not import it again.
     pub async fn erase(&self, session: SessionId) -> Result<(), HubError> {
         let handle = self.wake_existing(session).await?;
         self.orphan_children(session);

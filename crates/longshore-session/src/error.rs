@@ -1,4 +1,4 @@
-//! Why the hub did not do something. A variant per decision that a caller can take.
+//! Why the hub refused a request, one variant per decision that a caller can take.
 
 use std::sync::Arc;
 
@@ -6,82 +6,82 @@ use longshore_log::LogError;
 use longshore_model::command::Refusal;
 use longshore_model::id::{Seq, SessionId};
 
-/// Why the hub did not do something.
+/// Why the hub refused a request.
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
-    /// There is no such session.
+    /// No session has this id.
     #[error("no session has this id")]
     UnknownSession,
-    /// There is no such approval or question.
+    /// No approval or question has this id.
     #[error("no approval or question has this id")]
     UnknownAsk,
-    /// There is no such agent.
+    /// No agent has this name.
     #[error("no agent is called `{0}`; `longshore agents` lists the agents")]
     UnknownAgent(String),
-    /// The agent is known and not installed.
+    /// The agent is not installed.
     #[error("{agent} is not set up on this machine: {install}")]
     NotInstalled {
-        /// Which one.
+        /// The agent.
         agent: String,
-        /// The command that installs it.
+        /// The command that installs the agent.
         install: String,
     },
-    /// No agent can work in the folder that was named.
+    /// No agent can work in this folder.
     #[error("no agent can work in `{cwd}`: {fault}")]
     BadCwd {
-        /// Which folder.
+        /// The folder.
         cwd: String,
-        /// Why not.
+        /// The reason.
         fault: String,
     },
-    /// The model is known not to have that effort.
+    /// The model does not have this effort.
     #[error("{model} has no effort `{effort}`; its efforts are {}", .efforts.join(", "))]
     UnknownEffort {
-        /// What was asked for.
+        /// The requested effort.
         effort: String,
-        /// Of which model.
+        /// The model.
         model: String,
-        /// What can be asked for.
+        /// The efforts of the model.
         efforts: Vec<String>,
     },
-    /// The session's machine said no.
+    /// The session refused the command.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// A session of this id is here already, and an import changes none.
+    /// The hub already has this session, and an import changes no session.
     #[error("this hub already has this session; `longshore show {0}` shows it")]
     SessionExists(SessionId),
-    /// A fork needs a session at rest whose agent remembers it.
+    /// Only a session at rest whose agent remembers it can be forked.
     #[error("cannot fork: {0}")]
     CannotFork(&'static str),
-    /// The client is ahead of the log: it asks for what comes after something that never was.
+    /// The client asks for events after an event that does not exist.
     #[error("the session ends at event {head}, so there are no events after {after}; start again from 0")]
     Ahead {
-        /// What the client said.
+        /// The client's seq.
         after: Seq,
-        /// What there is.
+        /// The last seq of the session.
         head: Seq,
     },
-    /// Too much is waiting already; try again.
+    /// Too many requests wait; the client may try again.
     #[error("the session has too many requests at once; try again in a moment")]
     Busy,
-    /// No machine that could run agents is connected.
+    /// No machine that runs agents is connected.
     #[error("no machine that runs agents is connected; wait a moment, or restart the hub")]
     NoAnchor,
     /// The anchor did not answer, or could not.
     #[error("{0}")]
     Anchor(String),
-    /// What a client asked for makes no sense.
+    /// The request makes no sense.
     #[error("{0}")]
     Invalid(String),
-    /// The log could not be read or written.
+    /// The hub could not read or write the log.
     #[error(transparent)]
     Log(Arc<LogError>),
-    /// A stored event could not be read back.
+    /// The hub could not read a stored event.
     #[error("cannot read event {seq} of the log: {source}")]
     Unreadable {
-        /// Which one.
+        /// The seq of the event.
         seq: Seq,
-        /// Why.
+        /// The cause.
         source: serde_json::Error,
     },
 }

@@ -1,6 +1,6 @@
-//! What a fork takes over from its origin: what was said and done, not what its agent's process went through.
+//! What a fork copies from its origin: the conversation, but not the life of the agent's process.
 
-use longshore_log::{Log, WithRaw};
+use longshore_log::{Journal, WithRaw};
 use longshore_model::event::{Body, Draft, Growth};
 use longshore_model::id::{Seq, SessionId};
 
@@ -8,18 +8,22 @@ use crate::error::HubError;
 
 const PAGE: usize = 4_096;
 
-/// Where a session stood before the turn in which a person said what stands at `said`.
-pub(crate) async fn last_before(log: &dyn Log, origin: SessionId, said: Seq) -> Result<Seq, HubError> {
+/// The last event before the turn of a person's message at `said`.
+pub(crate) async fn last_before(
+    journal: &dyn Journal,
+    origin: SessionId,
+    said: Seq,
+) -> Result<Seq, HubError> {
     let nobody = HubError::CannotFork("`before` must be the number of a message that a person sent");
     let Some(before) = said.0.checked_sub(1).map(Seq) else { return Err(nobody) };
-    let found = log.read(origin, before, 1, WithRaw::No).await?;
+    let found = journal.read(origin, before, 1, WithRaw::No).await?;
     let Some(frame) = found.first().filter(|frame| frame.seq() == said) else { return Err(nobody) };
     let event = frame.event().map_err(|source| HubError::Unreadable { seq: said, source })?;
     let (Body::UserMessage { .. }, Some(turn)) = (&event.body, event.turn) else { return Err(nobody) };
     let mut last = Seq::ZERO;
     let mut cursor = Seq::ZERO;
     while cursor < said {
-        let page = log.read(origin, cursor, PAGE, WithRaw::No).await?;
+        let page = journal.read(origin, cursor, PAGE, WithRaw::No).await?;
         for frame in &page {
             let event = frame.event().map_err(|source| HubError::Unreadable { seq: frame.seq(), source })?;
             if event.turn == Some(turn) && !matches!(event.body, Body::PromptQueued { .. }) {
@@ -32,9 +36,10 @@ pub(crate) async fn last_before(log: &dyn Log, origin: SessionId, said: Seq) -> 
     Ok(last)
 }
 
-/// `memory` says that the agent remembers by its own lines in our log: then these are taken over too.
+/// The events that a fork copies. `memory` means that the agent remembers by its lines in our log; then the
+/// fork copies these too.
 pub(crate) async fn copied(
-    log: &dyn Log,
+    journal: &dyn Journal,
     origin: SessionId,
     until: Seq,
     memory: bool,
@@ -43,7 +48,7 @@ pub(crate) async fn copied(
     let mut copied = Vec::new();
     let mut cursor = Seq::ZERO;
     loop {
-        let page = log.read(origin, cursor, PAGE, with_raw).await?;
+        let page = journal.read(origin, cursor, PAGE, with_raw).await?;
         let Some(last) = page.last() else { return Ok(copied) };
         cursor = last.seq();
         for frame in page.iter().take_while(|frame| frame.seq() <= until) {

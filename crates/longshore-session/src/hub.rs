@@ -1,11 +1,13 @@
-//! The hub: all that a facade may do, and the little that an anchor needs.
+//! The hub: everything that a facade may do, and the few things that an anchor needs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use longshore_log::{Compacted, Hit, Log, SessionFilter, SessionPage, Stats, WithRaw};
-use longshore_model::anchor::{Answer, FromAnchor, Query, ToAnchor};
+use longshore_log::{
+    Catalog, CompactionReport, Hit, Journal, Keyring, SessionFilter, SessionPage, Stats, Stores, WithRaw,
+};
+use longshore_model::anchor::{AnchorQuery, Answer, FromAnchor, ToAnchor};
 use longshore_model::capability::Mode;
 use longshore_model::command::{Command, Refusal, Reply};
 use longshore_model::event::{Author, Draft};
@@ -25,22 +27,25 @@ use crate::changes::Change;
 use crate::counters::Counters;
 use crate::error::HubError;
 use crate::message::{FromAgent, FromClient};
-use crate::registry::{Registry, SAID, SessionHandle, WISHES};
+use crate::registry::{BATCHES, MESSAGES, Registry, SessionHandle};
 use crate::subscription::Subscription;
 use crate::tail::Tail;
 
-/// How many changes of session rows a listener may be behind before it is told to list anew.
+/// The number of changes of session rows that a listener may lag behind. Then the listener must list the
+/// sessions again.
 const CHANGES: usize = 256;
 
-/// The handle that facades hold. Cheap to clone.
+/// The handle that facades hold. It is cheap to clone.
 #[derive(Clone)]
 pub struct Hub {
     pub(crate) inner: Arc<HubInner>,
 }
 
-/// What is behind the handle.
+/// The shared state of all handles.
 pub(crate) struct HubInner {
-    pub(crate) log: Arc<dyn Log>,
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) catalog: Arc<dyn Catalog>,
+    pub(crate) keyring: Arc<dyn Keyring>,
     pub(crate) registry: Registry,
     pub(crate) counters: Counters,
     pub(crate) started: Timestamp,
@@ -49,39 +54,42 @@ pub(crate) struct HubInner {
     pub(crate) asked: Mutex<HashMap<QueryId, oneshot::Sender<Result<Answer, String>>>>,
     pub(crate) changes: broadcast::Sender<Change>,
     pub(crate) ids: Mutex<Ids>,
-    pub(crate) importing: crate::import::Importing,
+    pub(crate) importing: crate::import::Imports,
     pub(crate) delegations: crate::delegation::Delegations,
     pub(crate) timelines: crate::timeline_cache::TimelineCache,
-    /// How long an agent may have nothing to do before its process is given back.
+    /// How long an agent may be idle before the hub stops its process.
     pub(crate) idle: OnceLock<Duration>,
-    /// Whether all is set right that a crash left open.
+    /// Whether recovery after a crash is complete.
     pub(crate) recovered: watch::Sender<bool>,
 }
 
-/// What a new session shall be.
+/// The wishes for a new session.
 #[derive(Clone, Debug, Default)]
 pub struct OpenRequest {
-    /// Which agent.
+    /// The agent.
     pub agent: String,
     /// The work tree: an absolute path on the agent's machine.
     pub cwd: String,
-    /// The title; none takes it from the first prompt.
+    /// The title. None: the first prompt gives the title.
     pub title: Option<String>,
-    /// The model; none leaves it to the agent.
+    /// The model. None: the agent chooses.
     pub model: Option<String>,
-    /// How hard it shall think, in the agent's words; none leaves it to the agent.
+    /// How hard the agent thinks, in the agent's own words. None: the agent chooses.
     pub effort: Option<String>,
-    /// What it may do without asking; none takes the usual one of the agent's.
+    /// What the agent may do without asking. None: the agent's usual mode.
     pub mode: Option<Mode>,
-    /// The servers of tools that the agent is given.
+    /// The MCP servers for the agent.
     pub mcp_servers: Vec<McpServer>,
 }
 
 impl Hub {
-    /// A hub over a log. It runs no agents until an anchor is attached.
-    pub fn new(log: Arc<dyn Log>) -> Self {
+    /// A hub over its stores. It runs no agents until an anchor is attached.
+    pub fn new(stores: impl Into<Stores>) -> Self {
+        let Stores { journal, catalog, keyring } = stores.into();
         let inner = HubInner {
-            log,
+            journal,
+            catalog,
+            keyring,
             registry: Registry::default(),
             counters: Counters::default(),
             started: now(),
@@ -99,24 +107,26 @@ impl Hub {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Has agents that had nothing to do for that long give their processes back. Said once; never unless it is said.
+    /// Stops the processes of agents that were idle for that long. Only the first call counts. Without a
+    /// call, the hub never stops an idle process.
     pub fn rest_idle_after(&self, idle: Duration) {
         let _ = self.inner.idle.set(idle);
     }
 
-    /// Says which variables sessions may give to servers of tools; none unless said. The first word counts.
+    /// Sets the environment variables that sessions may give to MCP servers. Only the first call counts.
+    /// Without a call, sessions may give none.
     pub fn allow_variables(&self, names: Vec<String>) {
         let _ = self.inner.mcp_env.set(names);
     }
 
-    /// Connects the anchor that runs the agents. There is one; a second is ignored.
+    /// Attaches the anchor that runs the agents. A hub has one anchor; it ignores a second one.
     pub fn attach(&self, anchor: mpsc::Sender<ToAnchor>) {
         if self.inner.anchor.set(anchor).is_err() {
             warn!("an anchor is attached already");
         }
     }
 
-    /// Waits until every session has taken down what it was told so far.
+    /// Waits until every session has recorded what it received so far.
     pub async fn settle(&self) {
         for handle in self.inner.registry.all() {
             let (reach, reached) = oneshot::channel();
@@ -126,7 +136,8 @@ impl Hub {
         }
     }
 
-    /// What the anchor says. Waits while the session has no room: that is what holds a flooding agent back.
+    /// Delivers a message of the anchor. Waits while the session's queue is full; this wait slows down an
+    /// agent that floods the hub.
     pub async fn deliver(&self, message: FromAnchor) {
         match message {
             FromAnchor::Said { session, drafts } => {
@@ -143,7 +154,7 @@ impl Hub {
             }
             FromAnchor::Answer { id, answer } => {
                 if let Some(asked) = lock(&self.inner.asked).remove(&id) {
-                    // Whoever asked may have stopped waiting.
+                    // The caller may have stopped waiting.
                     drop(asked.send(answer));
                 }
             }
@@ -153,15 +164,15 @@ impl Hub {
     pub(crate) async fn agent_did(&self, session: SessionId, message: FromAgent) {
         let head = match self.inner.registry.find(session) {
             Some(handle) => handle.tail.head(),
-            None => match self.inner.log.head(session).await {
-                Ok(head) => head,
+            None => match self.inner.journal.head(session).await {
+                Ok(head) => head.seq,
                 Err(error) => return warn!(%session, %error, "cannot take down what the agent said"),
             },
         };
         let _ = self.wake(session, head).agent.send(message).await;
     }
 
-    pub(crate) async fn ask(&self, query: Query) -> Result<Answer, HubError> {
+    pub(crate) async fn ask<Q: AnchorQuery>(&self, query: Q) -> Result<Q::Answer, HubError> {
         self.inner.ask(query).await
     }
 
@@ -221,15 +232,15 @@ impl Hub {
         self.request(&handle, |reply| FromClient::Open { opened, copied, reply }).await
     }
 
-    /// A copy of a session that goes its own way from here.
+    /// Copies a session. The copy continues on its own.
     ///
-    /// With `before`, the seq of something that a person said, it has all that came before that turn, and an agent that
-    /// is told of it: no agent copies its own memory up to any place.
+    /// With `before`, the seq of a prompt, the copy has only what came before the turn of that prompt. The
+    /// hub tells its agent what the copy has, because no agent can copy its own memory up to a point.
     pub async fn fork(&self, session: SessionId, before: Option<Seq>) -> Result<SessionInfo, HubError> {
         self.catch_up(session, &self.wake_existing(session).await?).await;
         let origin = self.session(session).await?;
         let (seq, native) = match before {
-            Some(before) => (crate::fork::last_before(&*self.inner.log, session, before).await?, None),
+            Some(before) => (crate::fork::last_before(&*self.inner.journal, session, before).await?, None),
             None if !origin.capabilities.fork => {
                 return Err(HubError::CannotFork(
                     "this agent cannot copy a conversation; open a new session instead",
@@ -261,14 +272,15 @@ impl Hub {
             from_file: false,
         };
         let memory = opened.capabilities.memory_in_log;
-        let copied = crate::fork::copied(&*self.inner.log, session, seq, memory).await?;
+        let copied = crate::fork::copied(&*self.inner.journal, session, seq, memory).await?;
         self.begin(opened, copied).await
     }
 
-    /// A wish of a client.
+    /// Gives a client's command to a session. Returns an error if the session refuses.
     pub async fn command(&self, session: SessionId, command: Command, by: Author) -> Result<Reply, HubError> {
         let handle = self.wake_existing(session).await?;
-        // Whatever has the agent go on here goes on after what was said elsewhere.
+        // A command that lets the agent continue here waits for the turns that the agent's own terminal
+        // added.
         if matches!(
             command,
             Command::Prompt(_) | Command::Revive { .. } | Command::Resume | Command::SendQueued { .. }
@@ -281,16 +293,23 @@ impl Hub {
                 self.check_effort(&info.provider, info.model.as_deref(), effort).await?;
             }
         }
-        self.request(&handle, |reply| FromClient::Command { command, by, reply }).await
+        let ask = command.ask();
+        match self.request(&handle, |reply| FromClient::Command { command, by, reply }).await {
+            Err(HubError::Refused(unknown @ (Refusal::UnknownApproval | Refusal::UnknownQuestion))) => {
+                let ended = self.end_of(session, ask).await?;
+                Err(ended.unwrap_or(unknown).into())
+            }
+            done => done,
+        }
     }
 
-    /// A session as it stands.
+    /// The row of a session.
     pub async fn session(&self, session: SessionId) -> Result<SessionInfo, HubError> {
         if let Some(handle) = self.inner.registry.find(session) {
             return self.request(&handle, |reply| FromClient::Info { reply }).await;
         }
-        let row = self.inner.log.session(session).await?.ok_or(HubError::UnknownSession)?;
-        // In its row long texts that wait are cut.
+        let row = self.inner.catalog.session(session).await?.ok_or(HubError::UnknownSession)?;
+        // The row may contain shortened texts of what waits.
         if row.queue.is_empty() && row.approvals.is_empty() && row.questions.is_empty() {
             return Ok(row);
         }
@@ -298,13 +317,13 @@ impl Hub {
         self.request(&handle, |reply| FromClient::Info { reply }).await
     }
 
-    /// Sessions, newest first.
+    /// A page of sessions, newest first.
     pub async fn sessions(&self, filter: SessionFilter) -> Result<SessionPage, HubError> {
         self.until_recovered().await;
-        Ok(self.inner.log.sessions(filter).await?)
+        Ok(self.inner.catalog.sessions(filter).await?)
     }
 
-    /// Some events of a session, oldest first.
+    /// A page of a session's events, oldest first.
     pub async fn events(
         &self,
         session: SessionId,
@@ -313,10 +332,10 @@ impl Hub {
         raw: WithRaw,
     ) -> Result<Vec<Frame>, HubError> {
         self.head(session).await?;
-        Ok(self.inner.log.read(session, after, limit, raw).await?)
+        Ok(self.inner.journal.read(session, after, limit, raw).await?)
     }
 
-    /// Everything after a seq, and then whatever comes.
+    /// Everything after a seq, and then every new event.
     pub async fn subscribe(
         &self,
         session: SessionId,
@@ -330,8 +349,9 @@ impl Hub {
                 return Err(HubError::Ahead { after, head });
             }
             let tail = Arc::clone(&handle.tail);
-            let subscription = Subscription::new(session, after, tail, Arc::clone(&self.inner.log), raw);
-            // The session may have gone to rest just before it was followed; its tail would stay silent for ever.
+            let subscription = Subscription::new(session, after, tail, Arc::clone(&self.inner.journal), raw);
+            // The session may have been unloaded just before the subscription; then the subscription's
+            // channel would stay silent for ever.
             let found = self.inner.registry.find(session);
             if found.is_some_and(|found| Arc::ptr_eq(&found.tail, &handle.tail)) {
                 return Ok(subscription);
@@ -339,27 +359,28 @@ impl Hub {
         }
     }
 
-    /// The fold of a whole session.
+    /// The timeline of a whole session.
     pub async fn timeline(&self, session: SessionId) -> Result<Arc<Timeline>, HubError> {
         let head = self.head(session).await?;
-        self.inner.timelines.timeline(&*self.inner.log, session, head).await
+        self.inner.timelines.timeline(&*self.inner.journal, session, head).await
     }
 
-    /// Where a text occurs.
+    /// Searches all sessions for a text.
     pub async fn search(&self, query: String, limit: usize) -> Result<Vec<Hit>, HubError> {
-        Ok(self.inner.log.search(query, limit).await?)
+        Ok(self.inner.catalog.search(query, limit).await?)
     }
 
-    /// Every change of the list of sessions from now on. One that lags behind is told, and lists anew.
+    /// Every change of the list of sessions from now on. A receiver that lags behind learns so, and must list
+    /// the sessions again.
     pub fn changes(&self) -> broadcast::Receiver<Change> {
         self.inner.changes.subscribe()
     }
 
-    /// Drops the deltas of items that have ended, of turns that ended before.
+    /// Drops deltas of finished items, in turns that ended before that time.
     pub async fn compact(&self, ended_before: Timestamp) -> Result<(), HubError> {
-        let done = self.inner.log.compact(ended_before).await?;
-        // Most of the time there is nothing to drop, and nothing to say.
-        if done != Compacted::default() {
+        let done = self.inner.journal.compact(ended_before).await?;
+        // Most of the time there is nothing to drop and nothing to log.
+        if done != CompactionReport::default() {
             info!(
                 sessions = done.sessions,
                 events = done.events,
@@ -370,16 +391,16 @@ impl Hub {
         Ok(())
     }
 
-    /// Forgets sessions in which nothing has happened since.
+    /// Forgets sessions in which nothing has happened since that time.
     pub async fn forget(&self, updated_before: Timestamp) -> Result<u64, HubError> {
-        let forgotten = self.inner.log.forget(updated_before).await?;
+        let forgotten = self.inner.journal.forget(updated_before).await?;
         self.inner.timelines.clear();
         Ok(forgotten)
     }
 
-    /// What the log holds.
+    /// The size of the log.
     pub async fn stats(&self) -> Result<Stats, HubError> {
-        Ok(self.inner.log.stats().await?)
+        Ok(self.inner.catalog.stats().await?)
     }
 
     /// What the hub has done since it started.
@@ -387,7 +408,7 @@ impl Hub {
         &self.inner.counters
     }
 
-    /// How many sessions are awake in memory.
+    /// The number of sessions in memory.
     pub fn awake_sessions(&self) -> usize {
         self.inner.registry.len()
     }
@@ -396,13 +417,13 @@ impl Hub {
         if let Some(handle) = self.inner.registry.find(session) {
             return Ok(handle.tail.head());
         }
-        match self.inner.log.head(session).await? {
+        match self.inner.journal.head(session).await?.seq {
             Seq::ZERO => Err(HubError::UnknownSession),
             head => Ok(head),
         }
     }
 
-    /// The way to a session that exists, waking it if need be.
+    /// The handle of an existing session; wakes the session if necessary.
     pub(crate) async fn wake_existing(&self, session: SessionId) -> Result<SessionHandle, HubError> {
         let head = self.head(session).await?;
         Ok(self.wake(session, head))
@@ -412,8 +433,8 @@ impl Hub {
         if let Some(handle) = self.inner.registry.find(session) {
             return handle;
         }
-        let (clients, from_clients) = mpsc::channel(WISHES);
-        let (agent, from_agent) = mpsc::channel(SAID);
+        let (clients, from_clients) = mpsc::channel(MESSAGES);
+        let (agent, from_agent) = mpsc::channel(BATCHES);
         let tail = Arc::new(Tail::starting_at(head));
         let looked_at = watch::Sender::new(0);
         let fresh = SessionHandle { clients, agent, tail: Arc::clone(&tail), looked_at: looked_at.clone() };
@@ -425,7 +446,7 @@ impl Hub {
         handle
     }
 
-    /// Asks an actor. A full queue is an answer too: busy.
+    /// Sends a request to an actor. If the actor's queue is full, the answer is "busy".
     pub(crate) async fn request<T>(
         &self,
         handle: &SessionHandle,
@@ -437,22 +458,18 @@ impl Hub {
     }
 }
 
-pub(crate) fn mismatch() -> HubError {
-    HubError::Anchor("the machine of the agents gave a wrong answer; try again".to_owned())
-}
-
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The one place of this crate that reads the clock.
+/// Returns the current time. Nothing else in this crate reads the clock.
 #[allow(clippy::disallowed_methods)]
 pub(crate) fn now() -> Timestamp {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
-/// A seed for ids. Should the system have no randomness to give, the clock must do.
+/// A seed for ids. If the system has no randomness, the clock serves.
 pub(crate) fn random_seed() -> u64 {
     getrandom::u64().unwrap_or_else(|_| now().micros() as u64)
 }

@@ -1,10 +1,10 @@
-//! Taking in a session that was exported from another log.
+//! Imports a session that another log exported.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use longshore_log::{Batch, SessionFilter};
+use longshore_log::{Batch, SessionFilter, SessionHead};
 use longshore_model::event::{Body, Event, Raw};
 use longshore_model::frame::Frame;
 use longshore_model::id::{Seq, SessionId};
@@ -21,17 +21,17 @@ use crate::message::FromClient;
 
 /// How many imports may be under way.
 const AT_ONCE: usize = 16;
-/// How many sessions are looked at at once.
+/// How many sessions to read at once.
 const PAGE: usize = 200;
 
 /// The imports under way.
-pub(crate) type Importing = Mutex<HashMap<SessionId, UnderWay>>;
+pub(crate) type Imports = Mutex<HashMap<SessionId, ImportProgress>>;
 
-/// An import under way.
-pub(crate) struct UnderWay {
-    /// What the session has come to.
+/// A running import.
+pub(crate) struct ImportProgress {
+    /// The session so far.
     session: Session,
-    /// The last event that was taken in, as its file counts.
+    /// The last imported event, by its seq in the file.
     last: Seq,
     customs: Customs,
 }
@@ -39,18 +39,19 @@ pub(crate) struct UnderWay {
 /// A part of an exported session.
 #[derive(Debug, Default)]
 pub struct ImportRequest {
-    /// The next events, the first ones first.
+    /// The next events, in order.
     pub events: Vec<(Event, Option<Raw>)>,
-    /// The work tree in which it goes on here; none takes that of the file, if sessions of this hub have been there.
+    /// The work tree in which the session continues here. None: the folder of the file, if sessions of this
+    /// hub have been there.
     pub cwd: Option<String>,
-    /// Whether that is all.
+    /// Whether this is the last part.
     pub done: bool,
 }
 
 impl Hub {
-    /// Takes in the next events of an exported session, the first ones first. Their seqs are made dense, since an
-    /// export of a compacted log has holes. A session that is here already is not touched. What of them is let in is said
-    /// in `customs.rs`.
+    /// Imports the next events of an exported session. The hub numbers them anew, because an export of a
+    /// compacted log has gaps. It refuses a session that it already has. `customs.rs` decides what of the
+    /// events enters.
     pub async fn import(&self, request: ImportRequest) -> Result<SessionInfo, HubError> {
         let ImportRequest { events, cwd, done } = request;
         let Some((first, _)) = events.first() else { return Err(invalid("the file has no events")) };
@@ -58,16 +59,17 @@ impl Hub {
         if events.iter().any(|(event, _)| event.session != id) {
             return Err(invalid("the events belong to different sessions"));
         }
-        // Checked before anything is taken in, so that a refused import can be mended and sent again.
+        // This check comes before anything is imported, so that a client can correct a refused import and
+        // send it again.
         if !events.is_sorted_by(|(one, _), (next, _)| one.seq < next.seq) {
             return Err(invalid("the events are not in order"));
         }
         let mut importing = self.inner.importing.lock().await;
         let mut events = events.into_iter();
         let mut told = Vec::new();
-        let UnderWay { session, last, customs } = match importing.entry(id) {
+        let ImportProgress { session, last, customs } = match importing.entry(id) {
             Entry::Occupied(under_way) => under_way.into_mut(),
-            Entry::Vacant(_) if self.inner.log.head(id).await? > Seq::ZERO => {
+            Entry::Vacant(_) if self.inner.journal.head(id).await?.seq > Seq::ZERO => {
                 return Err(HubError::SessionExists(id));
             }
             Entry::Vacant(free) => {
@@ -75,7 +77,7 @@ impl Hub {
                 let folded = opening.first().and_then(|(event, _)| Session::fold([event]));
                 let session = folded.ok_or_else(|| invalid("the first event does not open a session"))?;
                 told = opening;
-                free.insert(UnderWay { session, last: Seq::ZERO, customs })
+                free.insert(ImportProgress { session, last: Seq::ZERO, customs })
             }
         };
         if begins <= *last {
@@ -87,15 +89,17 @@ impl Hub {
             told.extend(customs.pass(event));
         }
         if let Some(native) = customs.take_native()
-            && let Some(known) = self.inner.log.native(customs.agent(), native).await?
+            && let Some(known) = self.inner.catalog.native(customs.agent(), native).await?
         {
             told.push(customs.namesake(known.session_id));
         }
         let mut frames = Vec::new();
-        let mut head = self.inner.log.head(id).await?;
+        let SessionHead { seq: mut head, mark } = self.inner.journal.head(id).await?;
         for (mut event, raw) in told {
             head = head.next();
             event.seq = head;
+            // The file names parent events by their seqs in the file.
+            event.parent = session.parent_of(&event);
             session.apply(&event);
             frames.push(
                 Frame::encode(event, raw).map_err(|source| HubError::Unreadable { seq: head, source })?,
@@ -105,18 +109,17 @@ impl Hub {
         let frames: Arc<[Frame]> = frames.into();
         let batch = Batch { session: id, frames: Arc::clone(&frames), info: Some(Arc::clone(&info)) };
         if !frames.is_empty()
-            && let Err(error) = self.inner.log.append(batch).await
+            && let Err(error) = self.inner.append(batch, mark).await
         {
-            // What is held here is ahead of the log now.
+            // The import's state is now ahead of the log.
             importing.remove(&id);
             return Err(error.into());
         }
-        // Somebody may follow it already: what they hold is behind the log now.
+        // A client may already follow the session; the actor's state is now behind the log.
         if let Some(handle) = self.inner.registry.find(id) {
-            handle.tail.push(frames);
             let _ = handle.clients.send(FromClient::Reread).await;
         }
-        self.inner.told(Change::Row(Arc::clone(&info)));
+        self.inner.announce(Change::Row(Arc::clone(&info)));
         while importing.len() > AT_ONCE {
             let Some(other) = importing.keys().find(|other| **other != id).copied() else { break };
             importing.remove(&other);
@@ -126,12 +129,12 @@ impl Hub {
         }
         importing.remove(&id);
         drop(importing);
-        // What the file leaves open comes to its end when the session is next looked at: that is now.
+        // The actor ends what the file left open as soon as somebody wakes the session: now.
         let handle = self.wake_existing(id).await?;
         self.request(&handle, |reply| FromClient::Info { reply }).await
     }
 
-    /// Looks through the opening of a session, with what this hub knows of its agent and of its folder.
+    /// Reads the opening of a session, with what this hub knows of its agent and its folder.
     async fn open_import(
         &self,
         first: Option<ImportedEvent>,
@@ -161,7 +164,7 @@ impl Hub {
         Ok(Customs::open(first, opened, capabilities, cwd, crate::hub::now()))
     }
 
-    /// Whether a session of this hub works in this folder, or did.
+    /// Whether a session of this hub works in this folder, or did so.
     async fn has_been_in(&self, cwd: &str) -> Result<bool, HubError> {
         let mut cursor = None;
         loop {

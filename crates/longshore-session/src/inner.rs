@@ -1,9 +1,9 @@
-//! What the hub itself says: to the anchor, to who watches the list, and to the session that another one works for.
+//! Messages of the hub itself: to the anchor, to listeners of the list, and to parents of sessions.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use longshore_model::anchor::{Answer, Query, ToAnchor};
+use longshore_model::anchor::{AnchorQuery, GitQuery, ToAnchor};
 use longshore_model::id::{Context, QueryId, SessionId};
 use longshore_model::info::{Activity, SessionInfo};
 use longshore_model::lifecycle::{Sleep, SleepCause};
@@ -22,7 +22,7 @@ impl HubInner {
         self.idle.get().copied()
     }
 
-    /// Tells the session that this one works for whether it waits for a person.
+    /// Tells the parent of this session whether the session waits for a person.
     pub(crate) fn child_waits(self: &Arc<Self>, info: &SessionInfo) {
         if let Some(handle) = info.parent.and_then(|parent| self.registry.find(parent)) {
             let (child, at) = (info.session_id, info.head);
@@ -34,12 +34,13 @@ impl HubInner {
         }
     }
 
-    pub(crate) fn told(&self, change: Change) {
+    /// Tells who watches the list.
+    pub(crate) fn announce(&self, change: Change) {
         // Nobody listening is no fault.
         let _ = self.changes.send(change);
     }
 
-    /// Tells the anchor. Without one, whoever waits for the agent hears that it is gone.
+    /// Sends a message to the anchor. If there is no anchor, the session learns that its agent is gone.
     pub(crate) async fn to_anchor(self: &Arc<Self>, message: ToAnchor) {
         let failed = match self.anchor.get() {
             Some(anchor) => anchor.send(message).await.err().map(|unsent| unsent.0),
@@ -56,7 +57,9 @@ impl HubInner {
         }
     }
 
-    pub(crate) async fn ask(self: &Arc<Self>, query: Query) -> Result<Answer, HubError> {
+    /// Asks the anchor something that concerns no session.
+    pub(crate) async fn ask<Q: AnchorQuery>(self: &Arc<Self>, query: Q) -> Result<Q::Answer, HubError> {
+        let query = query.into();
         let anchor = self.anchor.get().ok_or(HubError::NoAnchor)?;
         let id = QueryId::mint(&mut Context { now: now(), ids: &mut lock(&self.ids) });
         let (tell, told) = oneshot::channel();
@@ -77,14 +80,16 @@ impl HubInner {
         };
         let answer = answered.await;
         lock(&self.asked).remove(&id);
-        answer
+        Q::answer(answer?).ok_or_else(|| {
+            HubError::Anchor("the machine of the agents gave a wrong answer; try again".to_owned())
+        })
     }
 
-    /// Asks where the work tree stands, and tells the session when the answer comes.
+    /// Asks for the git state of the work tree, and gives the answer to the session.
     pub(crate) fn look_at_git(self: &Arc<Self>, session: SessionId, cwd: String) {
         let inner = Arc::clone(self);
         tokio::spawn(async move {
-            if let Ok(Answer::Git { git: Some(state) }) = inner.ask(Query::Git { cwd }).await
+            if let Ok(Some(state)) = inner.ask(GitQuery { cwd }).await
                 && let Some(handle) = inner.registry.find(session)
             {
                 let _ = handle.agent.send(FromAgent::Git(state)).await;

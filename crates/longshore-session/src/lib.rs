@@ -1,9 +1,9 @@
 //! The running waist: one task per session, and the [`Hub`] that facades hold.
 //!
 //! ```text
-//!   facade --wish--> actor: machine, then log, then tail --frames--> subscription --> facade
-//!   anchor --said-->   |
-//!                      +--effects--> anchor
+//!   facade --command--> actor: machine, then log, then tail --frames--> subscription --> facade
+//!   anchor --said------>   |
+//!                          +--effects--> anchor
 //! ```
 //!
 //! The order is the promise: an event is durable before anyone sees it, and before the agent hears of it.
@@ -27,6 +27,7 @@ mod inbox;
 mod inner;
 mod message;
 mod past;
+mod record;
 mod recovery;
 mod registry;
 mod subscription;
@@ -34,7 +35,6 @@ mod tail;
 mod timeline_cache;
 mod transcript;
 
-pub use anchor_queries::Machine;
 pub use changes::Change;
 pub use counters::Counters;
 pub use error::HubError;
@@ -42,6 +42,7 @@ pub use hub::{Hub, OpenRequest};
 pub use import::ImportRequest;
 pub use inbox::{Inbox, ResumedAll};
 pub use longshore_log::{Hit, LogError, SessionFilter, SessionPage, Stats, WithRaw};
+pub use longshore_model::anchor::Machine;
 pub use past::{HandBack, ImportedPast};
 pub use subscription::Subscription;
 pub use tail::Frames;

@@ -1,4 +1,4 @@
-//! What the task of a session is told: by clients, and by its agent.
+//! The messages to the task of a session: from clients, and from its agent.
 
 use longshore_model::command::{Command, Reply};
 use longshore_model::event::{Author, Draft};
@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::error::HubError;
 
-/// What a client wants of a session.
+/// A message from a client.
 pub(crate) enum FromClient {
     Command {
         command: Command,
@@ -35,17 +35,17 @@ pub(crate) enum FromClient {
     RecordPlace {
         reply: oneshot::Sender<Result<Option<RecordPlace>, HubError>>,
     },
-    /// The log holds more than it was told to: look there before anything else.
+    /// The log holds more than the session knows: read it first.
     Reread,
-    /// Go for good, with all that was ever recorded.
+    /// Delete the session for good, with its whole log.
     Erase {
         reply: oneshot::Sender<Result<(), HubError>>,
     },
-    /// Nothing: just be awake, and set right what a crash left open.
+    /// Wake the session, and repair what a crash left open.
     Wake,
 }
 
-/// What a session's agent does.
+/// A message from the agent.
 pub(crate) enum FromAgent {
     Said(Vec<Draft>),
     Gone {
@@ -53,21 +53,21 @@ pub(crate) enum FromAgent {
         reason: String,
     },
     Git(GitState),
-    /// A session that works for this one waits for a person, or no longer; so it was when it had so many events.
+    /// A child session begins or ends to wait for a person, with the child's seq at that time.
     ChildWaits {
         child: SessionId,
         waiting: bool,
         at: Seq,
     },
-    /// What was said elsewhere.
+    /// Events that happened elsewhere.
     Past {
         after: u64,
         since: Option<Timestamp>,
         drafts: Vec<(Timestamp, Draft)>,
         until: u64,
     },
-    /// It had nothing to do for a while.
+    /// The agent had nothing to do for a long time.
     Idle,
-    /// Everything before this has been recorded when it is answered.
+    /// Answered when everything before it is recorded.
     Mark(oneshot::Sender<()>),
 }

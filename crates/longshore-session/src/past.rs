@@ -1,10 +1,11 @@
-//! Conversations that were held elsewhere: found by the anchor, taken in piece by piece, read like all others.
+//! Conversations from elsewhere: the anchor finds them, the hub imports them piece by piece, and clients read
+//! them like all other sessions.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use longshore_log::WithRaw;
-use longshore_model::anchor::{Answer, Past, Query, ToAnchor};
+use longshore_model::anchor::{Past, PastCount, PastQuery, RecordSizeQuery, ToAnchor};
 use longshore_model::capability::Mode;
 use longshore_model::command::Command;
 use longshore_model::event::{Author, Body};
@@ -16,49 +17,49 @@ use tokio::task::JoinSet;
 use tracing::warn;
 
 use crate::error::HubError;
-use crate::hub::{Hub, mismatch};
+use crate::hub::Hub;
 use crate::message::FromClient;
 use crate::registry::SessionHandle;
 use crate::subscription::Subscription;
 
-/// How long a prompt may wait for what was said in the agent's own terminal.
+/// How long a prompt may wait for turns from the agent's own terminal.
 const CAUGHT_UP_WITHIN: Duration = Duration::from_secs(45);
-/// How often the agent is asked for it.
+/// How often the hub asks for these turns.
 const LOOKS: usize = 2;
-/// How long after its last word an agent writes into its own record.
+/// How long after its last output an agent writes into its own record.
 const WRITES_WITHIN_MS: i64 = 10_000;
 
-/// What looking for conversations that were held elsewhere came to.
+/// The result of a search for conversations from elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImportedPast {
-    /// How many there are.
+    /// The number of conversations.
     pub found: u64,
-    /// How many of them are listed here only now.
+    /// The number of conversations that are new in the list.
     pub new: u64,
-    /// How many are yet to be read, or read on.
+    /// The number of conversations that the hub has yet to read, or to read further.
     pub unread: u64,
 }
 
-/// How a conversation goes on in the agent's own terminal.
+/// How a conversation continues in the agent's own terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandBack {
     /// The folder to be in.
     pub cwd: String,
-    /// The command to give there.
+    /// The command to run there.
     pub command: String,
 }
 
 impl HandBack {
-    /// Both in a line for a shell.
+    /// Folder and command as one shell line.
     pub fn line(&self) -> String {
         format!("cd {} && {}", quoted(&self.cwd), self.command)
     }
 }
 
-/// How long whoever hands a session back waits for its agent to end.
+/// How long a release waits for the agent to end.
 const ENDED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Until the session's agent is gone.
+/// Waits until the session's agent is gone.
 async fn asleep(heard: &mut Subscription) -> Result<(), HubError> {
     loop {
         for frame in heard.next().await?.iter() {
@@ -71,7 +72,8 @@ async fn asleep(heard: &mut Subscription) -> Result<(), HubError> {
 }
 
 impl Hub {
-    /// How a session goes on in the agent's own terminal; none when its agent has none, or has nothing to go on with.
+    /// How the session continues in the agent's own terminal; none if the agent has no such command, or
+    /// nothing to continue with.
     pub async fn hand_back(&self, session: SessionId) -> Result<Option<HandBack>, HubError> {
         let info = self.session(session).await?;
         let Some(native) = info.native.filter(|_| info.capabilities.send_prompt) else { return Ok(None) };
@@ -81,13 +83,13 @@ impl Hub {
         Ok(command.map(|command| HandBack { cwd: info.cwd, command }))
     }
 
-    /// Hands a session back: its agent's process ends, so that the agent's own terminal can go on. Says how, as
-    /// [`Hub::hand_back`] does; the process has ended when this returns, or will within moments.
+    /// Releases a session: ends the agent's process, so that the agent's own terminal can continue. Returns
+    /// the same as [`Hub::hand_back`]. The process has ended on return, or ends within moments.
     pub async fn release(&self, session: SessionId, by: Author) -> Result<Option<HandBack>, HubError> {
         let back = self.hand_back(session).await?;
         let before = self.session(session).await?;
-        let wish = Command::Release { hand_back: back.as_ref().map(HandBack::line) };
-        self.command(session, wish, by).await?;
+        let release = Command::Release { hand_back: back.as_ref().map(HandBack::line) };
+        self.command(session, release, by).await?;
         let mut heard = self.subscribe(session, before.head, WithRaw::No).await?;
         if before.activity != Activity::Sleeping {
             // An agent that does not end in time is killed by its anchor; nobody needs to wait for that here.
@@ -96,27 +98,16 @@ impl Hub {
         Ok(back)
     }
 
-    /// Has the anchor look for conversations that were held elsewhere, now. They are listed when this returns, and read
-    /// in their own time.
+    /// Lets the anchor look for conversations from elsewhere now. On return they are listed; the hub reads
+    /// them in the background.
     pub async fn import_past(&self) -> Result<ImportedPast, HubError> {
         let before = self.inner.counters.past();
-        match self.ask(Query::Past).await? {
-            Answer::Past { found, unread } => {
-                Ok(ImportedPast { found, new: self.inner.counters.past() - before, unread })
-            }
-            Answer::Agents { .. }
-            | Answer::Models { .. }
-            | Answer::Git { .. }
-            | Answer::Sessions { .. }
-            | Answer::Messages { .. }
-            | Answer::WorkTree { .. }
-            | Answer::RecordSize { .. }
-            | Answer::Folders(_) => Err(mismatch()),
-        }
+        let PastCount { found, unread } = self.ask(PastQuery {}).await?;
+        Ok(ImportedPast { found, new: self.inner.counters.past() - before, unread })
     }
 
-    /// Opens a session for each that is new, all at once so that they share commits, and has the anchor read on in
-    /// those of which there is more than was taken in.
+    /// Opens a session for each new conversation, all at once so that they share commits. Lets the anchor
+    /// read further in conversations that have grown.
     pub(crate) async fn found_past(&self, found: Vec<Past>) {
         let mut openings = JoinSet::new();
         for past in found {
@@ -132,12 +123,12 @@ impl Hub {
     }
 
     async fn follow_past(&self, past: Past) -> Result<(), HubError> {
-        let known = self.inner.log.native(Arc::clone(&past.agent), past.native.clone()).await?;
+        let known = self.inner.catalog.native(Arc::clone(&past.agent), past.native.clone()).await?;
         let (agent, native) = (Arc::clone(&past.agent), past.native.clone());
         let (size, written) = (past.size, past.written);
         let session = match known {
             Some(known) => known,
-            None if self.inner.log.is_erased(native.clone()).await? => return Ok(()),
+            None if self.inner.catalog.is_erased(native.clone()).await? => return Ok(()),
             None => self.open_past(past).await?,
         };
         match session.imported {
@@ -147,11 +138,12 @@ impl Hub {
                 self.inner.to_anchor(read).await;
             }
             Some(_) => {}
-            // It is as an earlier hub left it: nobody has written to it since something last happened here, but its agent, which
-            // writes a little later than it speaks.
+            // The record is as an earlier hub left it: only the session's own agent has written to it since,
+            // because an agent writes a little later than it speaks.
             None if written < self.inner.started
                 && written <= session.updated_at.plus_millis(WRITES_WITHIN_MS) => {}
-            // Not waited for: whoever tells of what was found is asked for the size of this record, too.
+            // The hub does not wait for this: the anchor that reports its findings here must also tell the
+            // size of this record.
             None => {
                 let hub = self.clone();
                 tokio::spawn(async move { hub.follow_record(session.session_id).await });
@@ -160,23 +152,23 @@ impl Hub {
         Ok(())
     }
 
-    /// Has the anchor read what the agent's own record tells of turns that were held elsewhere, if there is more of it
-    /// than was looked at.
+    /// Lets the anchor read the turns that the agent's own record has from elsewhere, if the record has
+    /// grown.
     pub(crate) async fn follow_record(&self, session: SessionId) {
         let looked = async { self.read_record(session, &self.wake_existing(session).await?).await };
         match looked.await {
-            // The hub is about to end, and the next one looks.
+            // The hub is about to end; the next hub reads the record.
             Ok(_) | Err(HubError::NoAnchor) => {}
             Err(error) => warn!(%session, %error, "the agent's own record of a session cannot be looked at"),
         }
     }
 
-    /// Waits until what was said in the agent's own terminal has been taken in, before anything more is said here. A
-    /// record that cannot be read in time holds nobody back for longer.
+    /// Waits until turns from the agent's own terminal are imported, before anything else is sent here. A
+    /// record that takes too long delays nobody further.
     pub(crate) async fn catch_up(&self, session: SessionId, handle: &SessionHandle) {
         let mut looked_at = handle.looked_at.subscribe();
         let caught_up = async {
-            // An agent that has to be started before it can be asked may be late, and is there when it is asked again.
+            // An agent that has to be started first may be late. The second question finds it running.
             for _ in 0..LOOKS {
                 match self.read_record(session, handle).await {
                     Ok(Some(size)) => return drop(looked_at.wait_for(|place| *place >= size).await),
@@ -192,23 +184,13 @@ impl Hub {
         }
     }
 
-    /// Has the anchor read on in the agent's own record: how far it will have been looked at then. None when there is
-    /// nothing to read.
+    /// Lets the anchor read further in the agent's own record. Returns the position that it will reach; none
+    /// if there is nothing to read.
     async fn read_record(&self, session: SessionId, handle: &SessionHandle) -> Result<Option<u64>, HubError> {
         let place = self.request(handle, |reply| FromClient::RecordPlace { reply }).await?;
         let Some(RecordPlace { agent, native, taken, told }) = place else { return Ok(None) };
-        let query = Query::RecordSize { agent: Arc::clone(&agent), native: native.clone() };
-        let size = match self.ask(query).await? {
-            Answer::RecordSize { size } => size,
-            Answer::Agents { .. }
-            | Answer::WorkTree { .. }
-            | Answer::Models { .. }
-            | Answer::Git { .. }
-            | Answer::Sessions { .. }
-            | Answer::Messages { .. }
-            | Answer::Past { .. }
-            | Answer::Folders(_) => return Err(mismatch()),
-        };
+        let query = RecordSizeQuery { agent: Arc::clone(&agent), native: native.clone() };
+        let size = self.ask(query).await?;
         let after = taken.unwrap_or(*handle.looked_at.borrow());
         let Some(size) = size.filter(|size| *size > after) else { return Ok(None) };
         self.inner.to_anchor(ToAnchor::ReadPast { session, agent, native, after, told }).await;
@@ -219,7 +201,7 @@ impl Hub {
         let session = SessionId::of_past(&past.agent, &past.native);
         let parent = match past.parent {
             Some(native) => {
-                let known = self.inner.log.native(Arc::clone(&past.agent), native.clone()).await?;
+                let known = self.inner.catalog.native(Arc::clone(&past.agent), native.clone()).await?;
                 Some(known.map_or_else(|| SessionId::of_past(&past.agent, &native), |known| known.session_id))
             }
             None => None,
@@ -246,7 +228,7 @@ impl Hub {
     }
 }
 
-/// A word as a shell reads it.
+/// A word, quoted for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);
     match !word.is_empty() && word.chars().all(plain) {

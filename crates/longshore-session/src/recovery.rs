@@ -1,4 +1,4 @@
-//! After a crash: what was left open is set right, and whoever asks over all sessions waits for that.
+//! Recovery after a crash: repairs what was left open. Requests over all sessions wait for it.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use crate::error::HubError;
 use crate::hub::Hub;
 use crate::message::FromClient;
 
-/// How long it may take to set right what a crash left open.
+/// How long recovery may delay such requests.
 const RECOVERED_WITHIN: Duration = Duration::from_secs(10);
 
 impl Hub {
-    /// Sets right what a crash left open: turns that ran, approvals that waited, prompts that were queued.
+    /// Repairs what a crash left open: running turns, waiting approvals, queued prompts.
     pub async fn recover(&self) -> Result<usize, HubError> {
-        let unfinished = self.inner.log.unfinished().await?;
+        let unfinished = self.inner.catalog.unfinished().await?;
         self.inner.recovered.send_replace(unfinished.is_empty());
         for info in &unfinished {
             let handle = self.wake(info.session_id, info.head);
@@ -37,8 +37,8 @@ impl Hub {
         Ok(unfinished.len())
     }
 
-    /// Waits until what a crash left open is set right: until then nobody knows which turns were cut, and which asks are void,
-    /// and rows tell of agents at work that are long gone.
+    /// Waits for the recovery. Before it, nobody knows which turns were interrupted and which approvals are
+    /// void, and rows show agents at work that are long gone.
     pub(crate) async fn until_recovered(&self) {
         let mut recovered = self.inner.recovered.subscribe();
         let waiting = recovered.wait_for(|recovered| *recovered);

@@ -1,4 +1,4 @@
-//! Which sessions are awake in memory, and how to reach each.
+//! The sessions that are awake in memory, and how to reach each.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,10 +9,11 @@ use tokio::sync::{mpsc, watch};
 use crate::message::{FromAgent, FromClient};
 use crate::tail::Tail;
 
-/// How many wishes of clients may wait for a session. More are refused as busy.
-pub(crate) const WISHES: usize = 64;
-/// How many batches of an agent may wait for its session. Beyond it the agent's pipe is no longer read.
-pub(crate) const SAID: usize = 8;
+/// The most messages of clients that may wait for a session. The hub refuses more as busy.
+pub(crate) const MESSAGES: usize = 64;
+/// The most batches of an agent that may wait for its session. Beyond them, the anchor does not read the
+/// agent's pipe.
+pub(crate) const BATCHES: usize = 8;
 
 /// How to reach a session that is awake.
 #[derive(Clone)]
@@ -20,7 +21,7 @@ pub(crate) struct SessionHandle {
     pub(crate) clients: mpsc::Sender<FromClient>,
     pub(crate) agent: mpsc::Sender<FromAgent>,
     pub(crate) tail: Arc<Tail>,
-    /// How much of the agent's own record has been looked at since the session is awake.
+    /// The position up to which the agent's own record was read since the session is awake.
     pub(crate) looked_at: watch::Sender<u64>,
 }
 
@@ -34,7 +35,8 @@ impl Registry {
         self.lock().get(&session).filter(|handle| !handle.clients.is_closed()).cloned()
     }
 
-    /// Puts in a handle unless somebody was first: the handle that counts, and whether it is the new one.
+    /// Adds a handle unless the session already has one. Returns the valid handle, and whether it is the new
+    /// one.
     pub(crate) fn insert(&self, session: SessionId, fresh: SessionHandle) -> (SessionHandle, bool) {
         let mut awake = self.lock();
         match awake.get(&session).filter(|handle| !handle.clients.is_closed()) {
@@ -46,7 +48,7 @@ impl Registry {
         }
     }
 
-    /// Takes a session out if nobody has reached for it meanwhile. `quiet` is asked under the lock.
+    /// Removes a session if nobody has reached for it meanwhile. `quiet` is called under the lock.
     pub(crate) fn remove_if(&self, session: SessionId, quiet: impl FnOnce() -> bool) -> bool {
         let mut awake = self.lock();
         let removed = quiet();

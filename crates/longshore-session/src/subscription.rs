@@ -1,24 +1,24 @@
-//! A subscription: what is missing, then what comes, without gap or double.
+//! A subscription: first the missing events, then the live ones, without gap or duplicate.
 
 use std::sync::Arc;
 
-use longshore_log::{Log, WithRaw};
+use longshore_log::{Journal, WithRaw};
 use longshore_model::id::{Seq, SessionId};
 use tokio::sync::watch;
 
 use crate::error::HubError;
 use crate::tail::{Frames, Tail};
 
-/// How many frames are read from the log at once.
+/// How many frames to read from the log at once.
 const PAGE: usize = 512;
 
-/// A cursor over one session: over its tail in memory, and over the log behind that.
+/// A cursor over one session: over its tail in memory, and over the log behind the tail.
 pub struct Subscription {
     session: SessionId,
     cursor: Seq,
     tail: Arc<Tail>,
     head: watch::Receiver<Seq>,
-    log: Arc<dyn Log>,
+    journal: Arc<dyn Journal>,
     raw: WithRaw,
 }
 
@@ -27,11 +27,11 @@ impl Subscription {
         session: SessionId,
         after: Seq,
         tail: Arc<Tail>,
-        log: Arc<dyn Log>,
+        journal: Arc<dyn Journal>,
         raw: WithRaw,
     ) -> Self {
         let head = tail.watch();
-        Self { session, cursor: after, tail, head, log, raw }
+        Self { session, cursor: after, tail, head, journal, raw }
     }
 
     /// The session.
@@ -39,22 +39,23 @@ impl Subscription {
         self.session
     }
 
-    /// The last frame that was given out: where to go on after a break.
+    /// The seq of the last returned frame, after which a reader resumes.
     pub fn cursor(&self) -> Seq {
         self.cursor
     }
 
-    /// Whether its frames bring the agent's own.
+    /// Whether the frames include the agent's own frames.
     pub fn with_raw(&self) -> bool {
         self.raw == WithRaw::Yes
     }
 
-    /// Whether there is something to give out right now.
+    /// Whether frames are ready right now.
     pub fn is_behind(&self) -> bool {
         *self.head.borrow() > self.cursor || self.tail.is_erased()
     }
 
-    /// The next frames; waits until there are some. Cancelling it loses nothing. Fails when the session was erased.
+    /// Returns the next frames, and waits for them if necessary. Cancelling it loses nothing. Fails if the
+    /// session was erased.
     pub async fn next(&mut self) -> Result<Frames, HubError> {
         loop {
             let head = *self.head.borrow_and_update();
@@ -77,7 +78,7 @@ impl Subscription {
     }
 
     async fn read(&self) -> Result<Frames, HubError> {
-        let frames = self.log.read(self.session, self.cursor, PAGE, self.raw).await?;
+        let frames = self.journal.read(self.session, self.cursor, PAGE, self.raw).await?;
         Ok(Frames::after(frames.into(), self.cursor))
     }
 }

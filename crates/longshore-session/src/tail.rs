@@ -1,7 +1,8 @@
-//! The tail: the newest frames of one session, held in memory for everyone who follows it.
+//! The tail: the newest frames of one session, in memory for all followers.
 //!
-//! A subscriber is a cursor over the tail and, behind it, the log. Nothing is queued per subscriber, so one that does
-//! not read costs nothing and holds nobody back: it falls behind, and reads on from the log when it comes back.
+//! A subscriber is a cursor over the tail and, behind it, the log. There is no queue per subscriber, so a
+//! subscriber that does not read costs nothing and delays nobody: it falls behind, and later continues from
+//! the log.
 
 use std::collections::VecDeque;
 use std::ops::Deref;
@@ -12,10 +13,10 @@ use longshore_model::frame::Frame;
 use longshore_model::id::Seq;
 use tokio::sync::watch;
 
-/// How many bytes of frames a session holds in memory; older ones are read from the log.
+/// The most bytes of frames that a session holds in memory. Readers get older frames from the log.
 const TAIL_BYTES: usize = 512 << 10;
 
-/// Some consecutive frames of a session, shared and not copied.
+/// Consecutive frames of a session, shared and not copied.
 #[derive(Clone, Debug)]
 pub struct Frames {
     batch: Arc<[Frame]>,
@@ -53,7 +54,7 @@ impl Tail {
         Self { recent: Mutex::default(), head: watch::Sender::new(head), erased: AtomicBool::new(false) }
     }
 
-    /// Frames that are durable now. Called by the session's actor only, in order.
+    /// Adds frames that are durable now. Only the session's actor calls this, in order.
     pub(crate) fn push(&self, frames: Arc<[Frame]>) {
         let Some(last) = frames.last() else { return };
         let head = last.seq();
@@ -74,7 +75,15 @@ impl Tail {
         self.head.send_replace(head);
     }
 
-    /// The session is gone for good: whoever follows it hears of it.
+    /// Somebody else continued the session: followers read from the log what this hub did not record.
+    pub(crate) fn reread_to(&self, head: Seq) {
+        if head > self.head() {
+            *self.lock() = RecentFrames::default();
+            self.head.send_replace(head);
+        }
+    }
+
+    /// Tells all followers that the session was erased.
     pub(crate) fn erase(&self) {
         self.erased.store(true, Ordering::Release);
         *self.lock() = RecentFrames::default();
@@ -93,7 +102,7 @@ impl Tail {
         self.head.subscribe()
     }
 
-    /// The frames right after the cursor, if they are still here: one batch at a time.
+    /// The frames right after the cursor, one batch at a time, if the tail still has them.
     pub(crate) fn after(&self, cursor: Seq) -> Option<Frames> {
         let recent = self.lock();
         let first = recent.batches.front()?.first()?.seq();

@@ -1,9 +1,9 @@
-//! Timelines that were looked at lately, each folded on from where it was: whoever scrolls back through a long session
-//! asks for it page by page.
+//! A cache of recent timelines, each folded further on demand: a person who scrolls back through a long
+//! session requests it page by page.
 
 use std::sync::{Arc, Mutex};
 
-use longshore_log::Log;
+use longshore_log::Journal;
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::timeline::{Item, Timeline};
 use tokio::sync::Mutex as AsyncMutex;
@@ -12,14 +12,15 @@ use crate::error::HubError;
 use crate::hub::lock;
 use crate::transcript::fold_on;
 
-/// How many timelines are kept.
+/// The most cached timelines.
 const KEPT: usize = 8;
-/// How much text they may hold together. A timeline that is larger by itself is folded anew each time.
+/// The most bytes of text that they may hold together. A timeline that is larger by itself is folded anew
+/// each time.
 const KEPT_BYTES: usize = 32 << 20;
 
 type SharedTimeline = Arc<AsyncMutex<Arc<Timeline>>>;
 
-/// The timelines, the last one looked at first.
+/// The cached timelines, the most recently used one first.
 #[derive(Default)]
 pub(crate) struct TimelineCache {
     cached: Mutex<Vec<CachedTimeline>>,
@@ -32,10 +33,10 @@ struct CachedTimeline {
 }
 
 impl TimelineCache {
-    /// The timeline of a session that reaches to `head`, at least.
+    /// The timeline of a session, at least up to `head`.
     pub(crate) async fn timeline(
         &self,
-        log: &dyn Log,
+        journal: &dyn Journal,
         session: SessionId,
         head: Seq,
     ) -> Result<Arc<Timeline>, HubError> {
@@ -43,7 +44,8 @@ impl TimelineCache {
         // Whoever asks for the same one meanwhile waits, and finds it folded.
         let mut timeline = shared.lock().await;
         if timeline.head < head {
-            let folded = fold_on(log, session, Arc::unwrap_or_clone(std::mem::take(&mut *timeline))).await?;
+            let folded =
+                fold_on(journal, session, Arc::unwrap_or_clone(std::mem::take(&mut *timeline))).await?;
             *timeline = Arc::new(folded);
         }
         let found = Arc::clone(&timeline);
@@ -52,12 +54,12 @@ impl TimelineCache {
         Ok(found)
     }
 
-    /// Lets go of all of them: sessions were forgotten.
+    /// Empties the cache, because sessions were deleted.
     pub(crate) fn clear(&self) {
         lock(&self.cached).clear();
     }
 
-    /// Lets go of one that is gone for good.
+    /// Removes a deleted session.
     pub(crate) fn remove(&self, session: SessionId) {
         lock(&self.cached).retain(|one| one.session != session);
     }
@@ -74,7 +76,7 @@ impl TimelineCache {
         timeline
     }
 
-    /// Notes how large a timeline has become, and lets go of those for which there is no room.
+    /// Notes the size of a timeline, and drops others if there is no room.
     fn weigh(&self, session: SessionId, bytes: usize) {
         let mut cached = lock(&self.cached);
         if let Some(found) = cached.iter_mut().find(|one| one.session == session) {
@@ -89,7 +91,7 @@ impl TimelineCache {
     }
 }
 
-/// About how much an item holds.
+/// The approximate size of an item.
 fn bytes_of(item: &Item) -> usize {
     size_of::<Item>() + item.text.len()
 }

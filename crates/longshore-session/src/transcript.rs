@@ -1,26 +1,26 @@
-//! The story of a session: its timeline, and its timeline in words for an agent that no longer remembers.
+//! The transcript of a session: its timeline, and its timeline as text for an agent that no longer remembers.
 
-use longshore_log::{Log, WithRaw};
+use longshore_log::{Journal, WithRaw};
 use longshore_model::id::{Seq, SessionId, TurnId};
 use longshore_model::timeline::{Content, Item, Timeline};
 
 use crate::error::HubError;
 
-/// How many events are read at once.
+/// How many events to read at once.
 const PAGE: usize = 4_096;
-/// How long a story may be; of a longer one the end is told.
+/// The most bytes of a transcript. Of a longer one, the agent gets the end.
 const STORY_BYTES: usize = 200_000;
-/// How much of one tool's output is told.
+/// The most bytes of one tool's output in a transcript.
 const OUTPUT_BYTES: usize = 2_000;
 
-/// Folds in all that a session's log holds after what was folded before.
+/// Folds the rest of a session's log into a timeline.
 pub(crate) async fn fold_on(
-    log: &dyn Log,
+    journal: &dyn Journal,
     session: SessionId,
     mut timeline: Timeline,
 ) -> Result<Timeline, HubError> {
     loop {
-        let page = log.read(session, timeline.head, PAGE, WithRaw::No).await?;
+        let page = journal.read(session, timeline.head, PAGE, WithRaw::No).await?;
         if page.is_empty() {
             return Ok(timeline);
         }
@@ -31,13 +31,14 @@ pub(crate) async fn fold_on(
     }
 }
 
-/// None when there is nothing to tell. The turn that runs is no part of it: the agent is prompted with that.
+/// The transcript; none if there is nothing to tell. The running turn is no part of it, because the agent
+/// gets that as a prompt.
 pub(crate) async fn story_of(
-    log: &dyn Log,
+    journal: &dyn Journal,
     session: SessionId,
     running: Option<TurnId>,
 ) -> Result<Option<String>, HubError> {
-    let timeline = fold_on(log, session, Timeline::default()).await?;
+    let timeline = fold_on(journal, session, Timeline::default()).await?;
     let before = timeline.items.iter().filter(|item| running.is_none() || item.turn != running);
     let told: Vec<String> = before.filter_map(tell).collect();
     if told.is_empty() {

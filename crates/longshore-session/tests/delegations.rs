@@ -13,7 +13,7 @@ use longshore_model::id::{ApprovalId, Seq, SessionId, TurnId};
 use longshore_model::info::Activity;
 use longshore_model::lifecycle::{Delegation, TurnOutcome};
 
-use crate::rig::Rig;
+use crate::rig::{Rig, decide};
 
 fn task(agent: &str) -> Task {
     Task { agent: agent.into(), task: "count the herons".to_owned(), cwd: None, mode: None, model: None }
@@ -258,7 +258,7 @@ async fn a_parent_shows_that_its_child_waits_for_a_person() {
     rig.say(child, vec![asked]).await;
     crate::rig::until(&mut heard, waits(true)).await;
     assert_eq!(rig.hub.session(parent).await.unwrap().activity, Activity::Waiting);
-    rig.hub.decide(approval, Decision::AllowOnce, None, None, "owner".to_owned()).await.unwrap();
+    decide(&rig.hub, approval, Decision::AllowOnce, "owner").await.unwrap();
     crate::rig::until(&mut heard, waits(false)).await;
     assert_eq!(rig.hub.session(parent).await.unwrap().activity, Activity::Working);
 }

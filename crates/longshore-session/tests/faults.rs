@@ -1,113 +1,23 @@
 //! A log that does not take what happened; an anchor that is not there.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
-use longshore_log::{
-    Batch, Compacted, Hit, Log, LogError, LogFuture, MemoryLog, SessionFilter, SessionPage, Stats, WithRaw,
-};
+use longshore_log::{LogError, MemoryLog, WithRaw};
 use longshore_model::anchor::{FromAnchor, ToAnchor};
-use longshore_model::device::{StoredDevice, StoredPush};
-use longshore_model::event::{AgentName, Body, Draft};
-use longshore_model::frame::Frame;
+use longshore_model::event::{Body, Draft};
 use longshore_model::id::{Seq, SessionId};
-use longshore_model::info::{Activity, SessionInfo};
-use longshore_model::lifecycle::{NativeId, Sleep, SleepCause, TurnOutcome};
-use longshore_model::time::Timestamp;
-use longshore_model::usage::DayUsage;
+use longshore_model::info::Activity;
+use longshore_model::lifecycle::{Sleep, SleepCause, TurnOutcome};
 use longshore_session::{Hub, HubError, OpenRequest};
-use tokio::sync::Notify;
-use uuid::Uuid;
 
+use crate::fickle::Fickle;
 use crate::rig::Rig;
-
-/// A log that can be full, and that can be slow.
-#[derive(Default)]
-struct Fickle {
-    log: MemoryLog,
-    full: AtomicBool,
-    held: AtomicBool,
-    go: Notify,
-}
-
-impl Log for Fickle {
-    fn append(&self, batch: Batch) -> LogFuture<'_, ()> {
-        Box::pin(async move {
-            if self.full.load(Ordering::SeqCst) {
-                return Err(LogError::Full { path: "log.db".into() });
-            }
-            if self.held.load(Ordering::SeqCst) {
-                self.go.notified().await;
-            }
-            self.log.append(batch).await
-        })
-    }
-    fn read(&self, session: SessionId, after: Seq, limit: usize, raw: WithRaw) -> LogFuture<'_, Vec<Frame>> {
-        self.log.read(session, after, limit, raw)
-    }
-    fn head(&self, session: SessionId) -> LogFuture<'_, Seq> {
-        self.log.head(session)
-    }
-    fn session(&self, session: SessionId) -> LogFuture<'_, Option<SessionInfo>> {
-        self.log.session(session)
-    }
-    fn sessions(&self, filter: SessionFilter) -> LogFuture<'_, SessionPage> {
-        self.log.sessions(filter)
-    }
-    fn unfinished(&self) -> LogFuture<'_, Vec<SessionInfo>> {
-        self.log.unfinished()
-    }
-    fn session_of(&self, ask: Uuid) -> LogFuture<'_, Option<SessionId>> {
-        self.log.session_of(ask)
-    }
-    fn native(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, Option<SessionInfo>> {
-        self.log.native(agent, native)
-    }
-    fn search(&self, query: String, limit: usize) -> LogFuture<'_, Vec<Hit>> {
-        self.log.search(query, limit)
-    }
-    fn compact(&self, ended_before: Timestamp) -> LogFuture<'_, Compacted> {
-        self.log.compact(ended_before)
-    }
-    fn forget(&self, updated_before: Timestamp) -> LogFuture<'_, u64> {
-        self.log.forget(updated_before)
-    }
-    fn cut(&self) -> LogFuture<'_, Vec<SessionInfo>> {
-        self.log.cut()
-    }
-    fn erase(&self, session: SessionId) -> LogFuture<'_, bool> {
-        self.log.erase(session)
-    }
-    fn is_erased(&self, native: NativeId) -> LogFuture<'_, bool> {
-        self.log.is_erased(native)
-    }
-    fn usage(&self, since: Timestamp) -> LogFuture<'_, Vec<DayUsage>> {
-        self.log.usage(since)
-    }
-    fn devices(&self) -> LogFuture<'_, Vec<StoredDevice>> {
-        self.log.devices()
-    }
-    fn put_device(&self, device: StoredDevice) -> LogFuture<'_, ()> {
-        self.log.put_device(device)
-    }
-    fn pushes(&self) -> LogFuture<'_, Vec<StoredPush>> {
-        self.log.pushes()
-    }
-    fn put_push(&self, push: StoredPush) -> LogFuture<'_, ()> {
-        self.log.put_push(push)
-    }
-    fn drop_push(&self, endpoint: String) -> LogFuture<'_, ()> {
-        self.log.drop_push(endpoint)
-    }
-    fn stats(&self) -> LogFuture<'_, Stats> {
-        self.log.stats()
-    }
-}
 
 #[tokio::test]
 async fn nobody_sees_an_event_before_it_is_durable_and_the_agent_hears_nothing_either() {
     let log = Arc::new(Fickle::default());
-    let mut rig = Rig::over(log.clone());
+    let mut rig = Rig::over(log.stores());
     let session = rig.ready().await;
     rig.hub.settle().await;
     let head = rig.hub.session(session).await.unwrap().head;
@@ -116,8 +26,8 @@ async fn nobody_sees_an_event_before_it_is_durable_and_the_agent_hears_nothing_e
     log.held.store(true, Ordering::SeqCst);
     let hub = rig.hub.clone();
     let prompt = longshore_model::command::Prompt { text: "go".to_owned(), ..Default::default() };
-    let wish = longshore_model::command::Command::Prompt(prompt);
-    let mut asked = tokio::spawn(async move { hub.command(session, wish, "owner".to_owned()).await });
+    let say = longshore_model::command::Command::Prompt(prompt);
+    let mut asked = tokio::spawn(async move { hub.command(session, say, "owner".to_owned()).await });
     // Whatever could run has run by the time that the paused commit is all that is left.
     for _ in 0..100 {
         tokio::task::yield_now().await;
@@ -134,7 +44,7 @@ async fn nobody_sees_an_event_before_it_is_durable_and_the_agent_hears_nothing_e
 #[tokio::test]
 async fn a_session_that_cannot_be_recorded_stops_its_agent_and_goes_on_when_it_can() {
     let log = Arc::new(Fickle::default());
-    let mut rig = Rig::over(log.clone());
+    let mut rig = Rig::over(log.stores());
     let session = rig.ready().await;
     let other = rig.ready().await;
     let turn = rig.prompt(session, "go").await.unwrap();
@@ -189,7 +99,7 @@ async fn unrecorded(rig: &mut Rig, log: &Fickle) -> SessionId {
 #[tokio::test]
 async fn a_full_disk_keeps_nobody_from_looking() {
     let log = Arc::new(Fickle::default());
-    let mut rig = Rig::over(log.clone());
+    let mut rig = Rig::over(log.stores());
     let session = unrecorded(&mut rig, &log).await;
     let info = rig.hub.session(session).await.unwrap();
     let events = rig.hub.events(session, Seq(0), 1_000, WithRaw::No).await.unwrap();
@@ -200,7 +110,7 @@ async fn a_full_disk_keeps_nobody_from_looking() {
 #[tokio::test]
 async fn a_prompt_right_after_the_disk_was_full_waits_for_the_old_agent_to_end_and_is_told() {
     let log = Arc::new(Fickle::default());
-    let mut rig = Rig::over(log.clone());
+    let mut rig = Rig::over(log.stores());
     let session = unrecorded(&mut rig, &log).await;
     log.full.store(false, Ordering::SeqCst);
     // The agent has been told to stop, and has not stopped yet.

@@ -18,7 +18,7 @@ use longshore_model::timeline::Content;
 use longshore_session::{HubError, ImportRequest, OpenRequest};
 
 use crate::copies::with_a_turn;
-use crate::rig::{Rig, agent};
+use crate::rig::{Rig, agent, decide};
 
 type ImportedEvent = (Event, Option<Raw>);
 
@@ -138,6 +138,11 @@ async fn an_export_can_be_imported_elsewhere_once() {
     let info = other.hub.import(request(rest.to_vec())).await.unwrap();
     let seen = crate::rig::until(&mut reader, |event| event.seq == info.head).await;
     assert_eq!(seen.len() as u64, info.head.0, "dense");
+    // What an event follows from has another name here: it is found anew.
+    let parents: Vec<_> = seen.iter().filter_map(|event| event.parent).collect();
+    assert!(
+        !parents.is_empty() && parents.iter().all(|parent| seen.iter().any(|event| event.id() == *parent))
+    );
     let (old, new) = (rig.hub.timeline(session).await.unwrap(), other.hub.timeline(session).await.unwrap());
     let said = |timeline: &longshore_model::timeline::Timeline| {
         let is_said =
@@ -284,7 +289,7 @@ async fn a_file_starts_nothing_and_widens_nothing() {
         let timeline = rig.hub.timeline(session).await.unwrap();
         let texts: Vec<&str> = timeline.items.iter().map(|item| item.text.as_str()).collect();
         assert!(texts.iter().any(|text| text.contains("the MCP servers evil")), "{texts:?}");
-        let forged = rig.hub.decide(decided, Decision::Deny, None, None, "owner".to_owned()).await;
+        let forged = decide(&rig.hub, decided, Decision::Deny, "owner").await;
         assert!(
             matches!(forged, Err(HubError::UnknownAsk)),
             "it speaks of nothing that is asked here: {forged:?}"

@@ -13,7 +13,7 @@ use longshore_model::info::{Activity, Status};
 use longshore_model::lifecycle::{SleepCause, TurnOutcome};
 use longshore_session::HubError;
 
-use crate::rig::{Rig, is_turn_end, until};
+use crate::rig::{Rig, decide, is_turn_end, until};
 
 #[tokio::test]
 async fn a_turn_that_was_cut_short_is_closed_and_the_session_goes_on() {
@@ -44,7 +44,7 @@ async fn a_turn_that_was_cut_short_is_closed_and_the_session_goes_on() {
     assert!(matches!(&end.body, Body::TurnFinished(end) if end.outcome == TurnOutcome::Interrupted));
     let sleep = after.last().unwrap();
     assert!(matches!(&sleep.body, Body::SessionSleeping(sleep) if sleep.cause == SleepCause::HubRestarted));
-    let late = second.hub.decide(approval, Decision::AllowOnce, None, None, "owner".to_owned()).await;
+    let late = decide(&second.hub, approval, Decision::AllowOnce, "owner").await;
     assert!(
         matches!(late, Err(HubError::Refused(Refusal::Expired(reason))) if reason.contains("the hub was restarted"))
     );

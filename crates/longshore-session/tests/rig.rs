@@ -1,14 +1,14 @@
 //! A hub with a made-up anchor: the test is the agent.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use longshore_log::Log;
-use longshore_model::anchor::{Answer, FromAnchor, Launch, ToAnchor};
+use longshore_log::Stores;
+use longshore_model::anchor::{Answer, FromAnchor, Launch, Machine, Query, ToAnchor};
+use longshore_model::approval::Decision;
 use longshore_model::capability::{AgentInfo, Capabilities, Mode};
 use longshore_model::command::{AgentCommand, Command, Prompt, Reply};
 use longshore_model::event::{Body, Draft, Event};
-use longshore_model::id::{Context, Ids, ItemId, SessionId, TurnId};
+use longshore_model::id::{ApprovalId, Context, Ids, ItemId, SessionId, TurnId};
 use longshore_model::lifecycle::{Ready, Sleep, TurnEnd, TurnOutcome};
 use longshore_model::time::Timestamp;
 use longshore_session::{Hub, HubError, OpenRequest, Subscription};
@@ -57,8 +57,8 @@ pub(crate) fn slow() -> AgentInfo {
 }
 
 impl Rig {
-    pub(crate) fn over(log: Arc<dyn Log>) -> Self {
-        let hub = Hub::new(log);
+    pub(crate) fn over(stores: impl Into<Stores>) -> Self {
+        let hub = Hub::new(stores);
         let (to_anchor, mut from_hub) = mpsc::channel(256);
         let (tell, told) = mpsc::channel(256);
         hub.attach(to_anchor);
@@ -68,11 +68,11 @@ impl Rig {
                 match message {
                     ToAnchor::Ask { id, query } => {
                         let answer = match query {
-                            longshore_model::anchor::Query::RecordSize { .. } => continue,
-                            longshore_model::anchor::Query::Agents { .. } => Ok(Answer::Agents {
-                                machine: "here".to_owned(),
+                            Query::RecordSize(_) => continue,
+                            Query::Agents(_) => Ok(Answer::Agents(Machine {
+                                name: "here".to_owned(),
                                 agents: vec![agent(), forgetful(), slow()],
-                            }),
+                            })),
                             _ => Err("not here".to_owned()),
                         };
                         answers.deliver(FromAnchor::Answer { id, answer }).await;
@@ -162,6 +162,18 @@ impl Rig {
     pub(crate) fn left(&mut self) -> Vec<ToAnchor> {
         std::iter::from_fn(|| self.told.try_recv().ok()).collect()
     }
+}
+
+/// Somebody decides, whichever session asks.
+pub(crate) async fn decide(
+    hub: &Hub,
+    approval: ApprovalId,
+    decision: Decision,
+    by: &str,
+) -> Result<Reply, HubError> {
+    let session = hub.asker(approval.0).await?;
+    let decide = Command::Decide { approval, decision, message: None, input: None };
+    hub.command(session, decide, by.to_owned()).await
 }
 
 /// Reads a subscription until an event fits; all events up to it.

@@ -22,7 +22,7 @@ use crate::proof::{self, Proof};
 /// How long a hub may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
-/// A hub said no. Its code is stable, and decides the exit code.
+/// A refusal of the hub. Its code is stable, and decides the exit code.
 #[derive(Clone, Debug, Deserialize, thiserror::Error)]
 #[error("{title}")]
 pub struct Refused {
@@ -46,7 +46,7 @@ pub struct Unreachable {
     pub url: String,
 }
 
-/// Somebody listens, and it is not the hub that the token is for. The token was not sent.
+/// Another program listens at the address, not the hub of this token. The token was not sent.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum NotOurHub {
     /// A hub that does not know the token.
@@ -67,9 +67,9 @@ pub enum NotOurHub {
     },
 }
 
-/// What a hub says unasked.
+/// A notification of the hub.
 #[derive(Clone, Debug)]
-pub enum News {
+pub enum HubNotification {
     /// An event of a session that was subscribed to: as it came, and read.
     Event(String, Box<Event>),
     /// A subscription ended; it can be taken up again after this seq.
@@ -80,7 +80,7 @@ pub enum News {
 pub struct Client {
     socket: WebSocketStream<Box<dyn Wire>>,
     next_id: u64,
-    news: VecDeque<News>,
+    news: VecDeque<HubNotification>,
 }
 
 impl Client {
@@ -89,7 +89,7 @@ impl Client {
         Self::connect_to(url, token, &Trust::default()).await
     }
 
-    /// The same, when `https` is believed of somebody in particular.
+    /// The same, with additional trust for `https`.
     pub async fn connect_to(url: &str, token: &str, trust: &Trust) -> Result<Self> {
         let address = format!("{}/api/v1/socket", url.replacen("http", "ws", 1));
         let mut request = address
@@ -153,8 +153,8 @@ impl Client {
         }
     }
 
-    /// The next thing that the hub says unasked. Cancelling it loses nothing.
-    pub async fn news(&mut self) -> Result<News> {
+    /// The next notification of the hub. Cancelling it loses nothing.
+    pub async fn news(&mut self) -> Result<HubNotification> {
         if let Some(news) = self.news.pop_front() {
             return Ok(news);
         }
@@ -210,12 +210,12 @@ impl RpcFrame {
         Err(serde_json::from_value::<Refused>(error.data).map_or_else(|_| anyhow!(error.message), Into::into))
     }
 
-    fn into_news(self) -> Result<Option<News>> {
+    fn into_news(self) -> Result<Option<HubNotification>> {
         let params = self.params.as_ref().map_or("{}", |params| params.get());
         match self.method.as_deref() {
             Some("event") => {
                 let event = serde_json::from_str(params).context("this program does not understand an event of the hub; check with `longshore doctor` that both have the same version")?;
-                Ok(Some(News::Event(params.to_owned(), Box::new(event))))
+                Ok(Some(HubNotification::Event(params.to_owned(), Box::new(event))))
             }
             Some("resume") => {
                 #[derive(Deserialize)]
@@ -224,7 +224,7 @@ impl RpcFrame {
                     after: Seq,
                 }
                 let Resume { session, after } = serde_json::from_str(params)?;
-                Ok(Some(News::Resume(session, after)))
+                Ok(Some(HubNotification::Resume(session, after)))
             }
             _ => Ok(None),
         }

@@ -1,4 +1,4 @@
-//! Where things are and how they are set: defaults, then the file, then the environment, then flags.
+//! Paths and settings: defaults, then the file, then the environment, then flags.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::small_file;
 pub struct Places {
     /// The configuration file; it need not be there.
     pub config: PathBuf,
-    /// The log, the token, what a running hub says of itself.
+    /// The log, the token, the note of the running hub.
     pub data: PathBuf,
 }
 
@@ -68,7 +68,7 @@ impl Places {
         self.data.join("listen.json")
     }
 
-    /// What the running hub says of itself.
+    /// The note of the running hub.
     pub fn running(&self) -> PathBuf {
         self.data.join("hub.json")
     }
@@ -78,7 +78,7 @@ impl Places {
         self.data.join("verified.json")
     }
 
-    /// What was typed into `attach`.
+    /// The input history of `attach`.
     pub fn history(&self) -> PathBuf {
         self.data.join("history")
     }
@@ -101,13 +101,13 @@ pub struct Config {
     pub tls: bool,
     /// The certificate that it speaks TLS with instead, in PEM.
     pub tls_cert: Option<PathBuf>,
-    /// And its key.
+    /// The certificate's key.
     pub tls_key: Option<PathBuf>,
-    /// The address under which others reach it, when that is not the one it listens at.
+    /// The address under which other machines reach the hub, if it differs from the listening address.
     pub public_url: Option<String>,
     /// Whether it may listen beyond this machine without TLS.
     pub insecure_http: bool,
-    /// Whom a push service may turn to: `mailto:` or `https:`.
+    /// The contact for push services: `mailto:` or `https:`.
     pub push_contact: String,
     /// Whether a commit waits for the disk: `full`, or `normal`, which a power cut may take back.
     pub durability: Durability,

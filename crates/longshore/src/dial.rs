@@ -1,4 +1,4 @@
-//! The way to a hub: TCP, and TLS where the hub speaks it.
+//! The connection to a hub: TCP, with TLS if the hub uses it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,21 +14,21 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// A connection, whatever it is made of.
+/// A connection of any kind.
 pub trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
 
-/// Whom to believe that it is the hub.
+/// Which hubs to trust.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
-    /// Whoever has the certificate with this SHA-256, whatever name is in it: a hub of this machine writes it down where
-    /// only its owner can read it.
+    /// A hub whose certificate has this SHA-256, whatever its name: a hub of this machine records it in a
+    /// file that only its owner can read.
     pub fingerprint: Option<String>,
-    /// Whoever has a certificate of this authority, besides those that everybody trusts.
+    /// A hub with a certificate of this authority, besides the public authorities.
     pub authority: Option<PathBuf>,
 }
 
-/// A hub that does not show that it is the one that is meant.
+/// The hub does not prove its identity.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot trust the hub's certificate: {fault}")]
 pub struct Untrusted {
@@ -36,7 +36,7 @@ pub struct Untrusted {
 }
 
 impl Untrusted {
-    /// Whether all that is wrong is that nobody here knows the authority of its certificate.
+    /// Whether the only fault is an unknown authority of the certificate.
     pub fn is_of_unknown_authority(&self) -> bool {
         let of_tls = self.fault.get_ref().and_then(|fault| fault.downcast_ref::<rustls::Error>());
         of_tls == Some(&rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer))

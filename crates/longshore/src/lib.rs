@@ -1,15 +1,15 @@
-//! The program `longshore`: its verbs, and the parts of them that tests want too.
+//! The program `longshore`: its verbs, and the parts that tests need too.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`cli`] | the command line, one verb per file |
-//! | [`config`] | where things are and how they are set |
-//! | [`client`], [`dial`], `proof` | a client of a hub's socket, the way to it, and how it is known to be ours |
+//! | [`config`] | paths and settings |
+//! | [`client`], [`dial`], `proof` | a client of a hub's socket, the connection, and the proof that the hub is ours |
 //! | [`demo`] | what `longshore demo` plays, where, and its recording |
-//! | [`owner_token`] | what a token is, and the one that the environment names, which nobody inherits |
+//! | [`owner_token`] | the rules of a token, and the token of the environment, which no child process inherits |
 //! | [`render`] | sessions on a terminal |
-//! | [`scenario`] | what every agent is tried with, and what each was seen to do |
-//! | `small_file` | how the small files of the data folder are read, whatever stands in their place |
+//! | [`scenario`] | the scenarios for every agent, and each agent's recorded behaviour |
+//! | `small_file` | reads the small files of the data folder, whatever is in their place |
 
 pub mod cli;
 pub mod client;

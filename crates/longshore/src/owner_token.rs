@@ -1,5 +1,5 @@
-//! The owner's token: what one is, and the one that the environment names. That is taken out of the environment before
-//! anything else is done, so that nobody whom this program starts inherits it, and none of them shows it to others in `/proc`.
+//! The owner's token: its rules, and the token of the environment. The program removes that variable first of
+//! all, so that no child process inherits it and none shows it to others in `/proc`.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -18,8 +18,8 @@ pub enum NoToken {
     NotOneWord,
 }
 
-/// The token in the text of a file or a variable: one printable word, with blanks around it at most. Nothing else can be said
-/// in a header, so that nobody could enter with it.
+/// The token in the text of a file or a variable: one printable word, with blanks around it at most. A header
+/// cannot carry anything else, so nobody could use another token.
 pub fn word(text: &[u8]) -> Result<&str, NoToken> {
     let word = text.trim_ascii();
     match std::str::from_utf8(word) {

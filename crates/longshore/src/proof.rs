@@ -1,4 +1,5 @@
-//! Whether a hub knows our token: asked before the token is sent, on the connection that it would be sent over.
+//! Asks a hub to prove that it knows our token, before the token is sent, on the connection that would carry
+//! it.
 
 use std::time::Duration;
 
@@ -19,11 +20,11 @@ const LONGEST: usize = 64 << 10;
 pub(crate) enum Proof {
     /// It knows the token.
     Given,
-    /// It is a hub, and says that it does not know the token.
+    /// The hub says that it does not know the token.
     AnotherHub,
-    /// It says something that is no proof: it is no hub, or one that proves nothing.
+    /// The answer is no proof: the program is no hub, or a hub that proves nothing.
     None,
-    /// It says that it knows the token, and that is not so.
+    /// The hub claims to know the token, and does not.
     Wrong,
 }
 

@@ -1,5 +1,6 @@
-//! The small files of the data folder and the configuration. Anything may stand in the place of one: a pipe that nobody writes
-//! into, a folder, a file without an end. None of them may hold a verb up or fill its memory.
+//! Reads the small files of the data folder and the configuration. In the place of such a file there may be a
+//! pipe that nobody writes, a folder, or a file without an end. None of these can block a verb or fill its
+//! memory.
 
 use std::fs::OpenOptions;
 use std::io::{Error, ErrorKind, Read, Result};

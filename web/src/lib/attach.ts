@@ -1,5 +1,5 @@
 // Files and photos that go with a prompt. Photos of a phone are large: they are made smaller before they are sent.
-import type { Attachment } from "./contract.ts";
+import type { Attachment, PromptContent } from "./contract.ts";
 
 /** Base64 adds a third, and the whole message must fit into a frame of 32 MiB. */
 const MOST_BYTES = 20 << 20;
@@ -42,23 +42,22 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /** The parts of a prompt as the hub takes them. */
-export function content(text: string, attachments: Attachment[]): unknown {
+export function content(text: string, attachments: Attachment[]): PromptContent {
   if (!attachments.length) return text;
   return [
-    ...(text ? [{ type: "text", text }] : []),
-    ...attachments.map((attachment) => ({ type: "attachment", ...attachment })),
+    ...(text ? [{ type: "text" as const, text }] : []),
+    ...attachments.map((attachment) => ({ type: "attachment" as const, ...attachment })),
   ];
 }
 
 /** The words and the files of a prompt as the hub takes it. */
-export function partsOf(content: unknown): { text: string; attachments: Attachment[] } {
+export function partsOf(content: PromptContent): { text: string; attachments: Attachment[] } {
   if (typeof content === "string") return { text: content, attachments: [] };
-  const parts = (Array.isArray(content) ? content : []) as (
-    { type: "text"; text: string } | ({ type: "attachment" } & Attachment)
-  )[];
-  const text = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  const text = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
   return {
     text,
-    attachments: parts.flatMap((part) => (part.type === "attachment" ? [(({ type: _, ...file }) => file)(part)] : [])),
+    attachments: content.flatMap((part) =>
+      part.type === "attachment" ? [(({ type: _, ...file }) => file)(part)] : [],
+    ),
   };
 }

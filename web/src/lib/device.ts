@@ -1,5 +1,5 @@
 // What a device calls itself when it is paired: whoever reads "allowed by …" later must know which one that was.
-import type { PairCode } from "./contract.ts";
+import type { PairingCode } from "./contract.ts";
 
 /** What browsers that hide their model in the user agent tell when they are asked. */
 type Hints = { getHighEntropyValues?(hints: string[]): Promise<{ model?: string; platform?: string }> };
@@ -47,7 +47,7 @@ export function isLoopback(address: string): boolean {
 
 /** The links with which a phone pairs: the usual one, and the same at the hub's other addresses. */
 export function pairLinks(
-  { pairUrl, addresses = [] }: PairCode,
+  { pairUrl, addresses = [] }: Pick<PairingCode, "pairUrl"> & Partial<Pick<PairingCode, "addresses">>,
   here: string,
 ): { address?: string; link: string; host: string }[] {
   const usual = new URL(pairUrl, here);

@@ -23,21 +23,21 @@ export function giveBack(drafts: Drafts, wish: Wish): void {
   };
   switch (wish.method) {
     case "prompt": {
-      const { text, attachments } = partsOf(wish.params["content"]);
+      const { text, attachments } = partsOf(wish.params.content);
       const name = draftName.prompt(wish.session);
       drafts.keep(name, joined(drafts.of<string>(name), text));
       return addFiles(draftName.files(wish.session), attachments);
     }
     case "open": {
-      const { prompt, agent, cwd, mode, model, effort } = wish.params as Partial<OpeningForm>;
+      const { prompt, agent, cwd, mode, model, effort } = wish.params;
       const { text, attachments } = partsOf(prompt ?? "");
       const form: OpeningForm = {
         prompt: joined(drafts.of<OpeningForm>(draftName.opening)?.prompt, text),
         agent,
         cwd,
-        mode,
-        model,
-        effort,
+        mode: mode ?? undefined,
+        model: model ?? undefined,
+        effort: effort ?? undefined,
       };
       drafts.keep(draftName.opening, form);
       return addFiles(draftName.openingFiles, attachments);

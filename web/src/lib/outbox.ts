@@ -4,24 +4,34 @@
 // decision is taken once by nature. A session that is to be opened has no such luck: it is sent once, by one page, and
 // when nobody knows whether it arrived, it counts as refused. Wishes of one session go in order, and one that is
 // refused is kept with its reason until the person has seen it.
-import type { ApprovalDecision, Problem } from "./contract.ts";
+import type { AnswerParams, ApprovalDecision, DecideParams, OpenParams, Problem, PromptParams } from "./contract.ts";
 import { ConnectionLost, Refusal } from "./socket.ts";
 
-export type Wish = {
+/** What can be wished for. The session and the key of a prompt are those of its wish. */
+export type Wished =
+  | { method: "prompt"; params: Omit<PromptParams, "session" | "key"> }
+  | { method: "decide"; params: DecideParams }
+  | { method: "answer"; params: AnswerParams }
+  | { method: "open"; params: OpenParams };
+
+export type NewWish = Wished & {
   key: string;
   /** The order in which they were made. */
   at: number;
   /** None for one that is to be opened. */
   session: string;
-  method: "prompt" | "decide" | "answer" | "open";
-  params: Record<string, unknown>;
   /** In words, for the person. */
   says: string;
+};
+
+type Progress = {
   state: "waiting" | "sending" | "done" | "refused";
   problem?: Problem;
   /** The event that recorded a prompt: until that is on the timeline, the wish stands in for it. */
   seq?: number;
 };
+
+export type Wish = NewWish & Progress;
 
 export type Shelf = {
   all(): Promise<Wish[]>;
@@ -75,7 +85,7 @@ export class Outbox {
     return this.wishes.length >= MOST;
   }
 
-  async add(wish: Omit<Wish, "state">): Promise<void> {
+  async add(wish: NewWish): Promise<void> {
     if (this.full) throw new Error(`${MOST} things wait to be sent already`);
     const kept: Wish = { ...wish, state: "waiting" };
     this.wishes = [...this.wishes, kept];
@@ -165,7 +175,7 @@ export class Outbox {
     return true;
   }
 
-  private become(key: string, more: Partial<Wish>, keep = false): void {
+  private become(key: string, more: Partial<Progress>, keep = false): void {
     this.wishes = this.wishes.map((wish) => (wish.key === key ? { ...wish, ...more } : wish));
     this.changed();
     const wish = this.wishes.find((other) => other.key === key);
@@ -174,7 +184,7 @@ export class Outbox {
 }
 
 /** What becomes of a wish that was sent and not answered: sent again, where that does no harm. */
-const unanswered = (wish: Wish): Partial<Wish> & Pick<Wish, "state"> =>
+const unanswered = (wish: Wish): Progress =>
   wish.method === "open" ? { state: "refused", problem: UNSURE } : { state: "waiting" };
 
 /** The answer to a decision was lost and it was sent again: what the hub calls decided already was this very one. */
@@ -183,8 +193,8 @@ function isOurs(wish: Wish, problem: Problem): boolean {
   return (
     wish.method === "decide" &&
     problem.code === "already_decided" &&
-    made?.decision === wish.params["decision"] &&
-    (made?.message ?? undefined) === wish.params["message"]
+    made?.decision === wish.params.decision &&
+    (made?.message ?? undefined) === wish.params.message
   );
 }
 

@@ -1,4 +1,5 @@
 // Web push: whether this browser can, whether it does, on and off.
+import type { PushKey } from "./contract.ts";
 import { http } from "./http.ts";
 
 export type PushState = "unsupported" | "blocked" | "off" | "on";
@@ -14,7 +15,7 @@ export async function pushState(): Promise<PushState> {
 export async function pushOn(): Promise<void> {
   if ((await Notification.requestPermission()) !== "granted")
     throw new Error("Notifications are not allowed by the browser");
-  const { publicKey } = await http<{ publicKey: string }>("GET", "/api/v1/push/key");
+  const { publicKey } = await http<PushKey>("GET", "/api/v1/push/key");
   const registration = await navigator.serviceWorker.ready;
   const subscription = await registration.pushManager.subscribe({
     userVisibleOnly: true,

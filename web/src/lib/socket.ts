@@ -1,7 +1,7 @@
 // One WebSocket to the hub that speaks JSON-RPC 2.0, and comes back by itself.
 //
 // It knows no sessions: whoever follows one subscribes again, `after` what it has, whenever `opened` is told.
-import type { Problem } from "./contract.ts";
+import type { Methods, Problem } from "./contract.ts";
 
 /** The hub said no. */
 export class Refusal extends Error {
@@ -94,11 +94,15 @@ export class Link {
     if (this.socket && this.state === "open") void this.fail(this.socket);
   }
 
-  call<T>(method: string, params: object = {}, within = ANSWER_WITHIN): Promise<T> {
+  call<M extends keyof Methods>(
+    method: M,
+    params: Methods[M]["params"],
+    within = ANSWER_WITHIN,
+  ): Promise<Methods[M]["result"]> {
     const socket = this.socket;
     if (this.state !== "open" || !socket) return Promise.reject(new ConnectionLost(false));
     const id = this.nextId++;
-    return new Promise<T>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       const timer = this.world.later(() => {
         this.calls.delete(id);
         reject(new ConnectionLost());

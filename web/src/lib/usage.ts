@@ -1,15 +1,15 @@
 // Usage by day, agent and project, summed for charts.
-import type { UsageDay } from "./contract.ts";
+import type { DayUsage } from "./contract.ts";
 
 export type Measure = "tokens" | "cost";
 export type Part = { name: string; value: number };
 export type Bar = { day: string; total: number; parts: Part[] };
 
-export const valueOf = (row: UsageDay, measure: Measure): number =>
+export const valueOf = (row: DayUsage, measure: Measure): number =>
   measure === "cost" ? (row.cost ?? 0) : row.input + row.output;
 
 /** One bar per day, also for days on which nothing happened; the parts in one order throughout. */
-export function bars(rows: UsageDay[], measure: Measure, days: number, today: string): Bar[] {
+export function bars(rows: DayUsage[], measure: Measure, days: number, today: string): Bar[] {
   const names = totals(rows, measure, (row) => row.agent).map((part) => part.name);
   return lastDays(days, today).map((day) => {
     const parts = names
@@ -25,7 +25,7 @@ export function bars(rows: UsageDay[], measure: Measure, days: number, today: st
 }
 
 /** Largest first. */
-export function totals(rows: UsageDay[], measure: Measure, by: (row: UsageDay) => string): Part[] {
+export function totals(rows: DayUsage[], measure: Measure, by: (row: DayUsage) => string): Part[] {
   const sums = new Map<string, number>();
   for (const row of rows) sums.set(by(row), (sums.get(by(row)) ?? 0) + valueOf(row, measure));
   return [...sums]

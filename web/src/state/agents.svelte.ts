@@ -1,6 +1,6 @@
 // The agents of the hub and of its other machines, with the models that they offer.
 import { knowingModels } from "../lib/abilities.ts";
-import type { AgentInfo, Agents as AgentList, Machine, ModelInfo } from "../lib/contract.ts";
+import type { AgentInfo, Machine, Machines, Models } from "../lib/contract.ts";
 import { http } from "../lib/http.ts";
 import { marksOf } from "../lib/marks.ts";
 import { titled } from "../lib/words.ts";
@@ -31,7 +31,7 @@ class Agents {
   }
 
   async load(): Promise<void> {
-    const { agents } = await connection.call<AgentList>("agents", { models: "known" });
+    const { agents } = await connection.call("agents", { models: "known" });
     for (const agent of agents) if (agent.models) this.asked.add(agent.name);
     this.all = knowingModels(agents, this.all);
   }
@@ -47,9 +47,9 @@ class Agents {
     this.asked.add(name);
     const { [name]: _, ...others } = this.modelFaults;
     this.modelFaults = others;
-    let answer: { models: ModelInfo[] };
+    let answer: Models;
     try {
-      answer = await connection.call<{ models: ModelInfo[] }>("models", { agent: name });
+      answer = await connection.call("models", { agent: name });
     } catch (error) {
       this.asked.delete(name);
       if (!agent.models) this.modelFaults = { ...others, [name]: wordsOf(error) };
@@ -63,7 +63,7 @@ class Agents {
   /** Other machines, where the hub has any; agents of all of them are known by their names. */
   async loadMachines(): Promise<void> {
     try {
-      this.machines = (await http<{ machines: Machine[] }>("GET", "/api/v1/machines?models=known")).machines;
+      this.machines = (await http<Machines>("GET", "/api/v1/machines?models=known")).machines;
     } catch {
       this.machines = [];
     }

@@ -1,5 +1,5 @@
 // The connection to the hub: how it stands, and who we are there.
-import type { Me } from "../lib/contract.ts";
+import type { Me, Methods } from "../lib/contract.ts";
 import { denial, http, socketAddress } from "../lib/http.ts";
 import { Link, Refusal, type LinkState } from "../lib/socket.ts";
 
@@ -54,8 +54,8 @@ class Connection {
     this.link.lost();
   }
 
-  call<T>(method: string, params: object = {}): Promise<T> {
-    return this.link.call<T>(method, params);
+  call<M extends keyof Methods>(method: M, params: Methods[M]["params"]): Promise<Methods[M]["result"]> {
+    return this.link.call(method, params);
   }
 
   /** Asks the hub who we are; one that knows no devices has only an owner. */

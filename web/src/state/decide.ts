@@ -15,7 +15,7 @@ export function decideOn(session: string, approvals: Approval[], decision: Decis
   for (const approval of approvals) {
     const params = { approval: approval.approval, decision, ...(words && !allows(decision) && { message: words }) };
     void toasts.trying(
-      wishes.add(session, "decide", params, decisionWord(decision, approval.subject).replace("…", "")),
+      wishes.add(session, { method: "decide", params }, decisionWord(decision, approval.subject).replace("…", "")),
     );
   }
 }

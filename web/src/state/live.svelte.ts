@@ -86,7 +86,7 @@ export class Live {
     if (!timeline || timeline.older === null || this.loadingOlder) return;
     this.loadingOlder = true;
     try {
-      const page = await connection.call<TimelinePage>("timeline", {
+      const page = await connection.call("timeline", {
         session: this.session,
         before: timeline.older,
         limit: PAGE,
@@ -105,7 +105,7 @@ export class Live {
   /** The page was read a moment before the last events came: its things are told of them. */
   private async mend(timeline: Timeline, from: number): Promise<void> {
     for (let after: number | null = from; after !== null && after < timeline.head;) {
-      const missed: EventPage = await connection.call<EventPage>("events", {
+      const missed: EventPage = await connection.call("events", {
         session: this.session,
         after,
         limit: 1_000,
@@ -129,7 +129,7 @@ export class Live {
     const pages: TimelineItem[][] = [];
     let before: number | null = null;
     do {
-      const page: TimelinePage = await connection.call<TimelinePage>("timeline", {
+      const page: TimelinePage = await connection.call("timeline", {
         session: this.session,
         limit: 500,
         ...(before !== null && { before }),
@@ -142,7 +142,7 @@ export class Live {
 
   private async subscribe(): Promise<void> {
     try {
-      const session = await connection.call<Session>("session", { session: this.session });
+      const session = await connection.call("session", { session: this.session });
       sessions.put(session);
       const behind = session.head - (this.timeline?.head ?? 0);
       if (!this.timeline || behind < 0 || behind > TOO_FAR_BEHIND) await this.restart();
@@ -180,7 +180,7 @@ export class Live {
   }
 
   private async restart(): Promise<void> {
-    const page = await connection.call<TimelinePage>("timeline", { session: this.session, limit: PAGE });
+    const page = await connection.call("timeline", { session: this.session, limit: PAGE });
     this.timeline = Timeline.from(page);
     this.loaded = true;
     this.draw();

@@ -26,7 +26,7 @@ class Resuming {
   async all(): Promise<void> {
     const all = interrupted(sessions.all.values()).map((session) => session.sessionId);
     for (const session of all) this.underWay.add(session);
-    const answer = await toasts.trying(connection.call<{ resuming?: string[] }>("resumeAll"));
+    const answer = await toasts.trying(connection.call("resumeAll", {}));
     const later = new Set(answer?.resuming);
     for (const session of all) if (!later.has(session)) this.underWay.delete(session);
     setTimeout(() => later.forEach((session) => this.underWay.delete(session)), LONGEST);

@@ -1,5 +1,5 @@
 // The list of sessions: their rows as the hub tells them, and as an earlier visit saw them until it does.
-import type { QueuedPrompt, Session, SessionPage, Waiting } from "../lib/contract.ts";
+import type { Methods, QueuedPrompt, Session, SessionPage } from "../lib/contract.ts";
 import { Frames } from "../lib/frames.ts";
 import { putAway } from "../lib/groups.ts";
 import { memory } from "../lib/memory.ts";
@@ -10,6 +10,11 @@ import { connection } from "./connection.svelte.ts";
 
 /** The list is written down so often at most. */
 const KEEP_EVERY = 4_000;
+
+/** The calls that answer with the session as it then stands. */
+export type Changing = {
+  [M in keyof Methods]: Methods[M]["result"] extends Session ? M : never;
+}[keyof Methods];
 
 class Sessions {
   all = $state.raw<ReadonlyMap<string, Session>>(new Map());
@@ -64,7 +69,7 @@ class Sessions {
     if (this.completing.has(session)) return;
     this.completing.add(session);
     // When it does not come, the next connection asks anew.
-    const whole = await connection.call<Session>("session", { session }).catch(() => undefined);
+    const whole = await connection.call("session", { session }).catch(() => undefined);
     this.completing.delete(session);
     const row = this.newest(session);
     const better = row && withWhole(row, whole);
@@ -75,20 +80,20 @@ class Sessions {
   /** The words of a prompt that waits as they were written; none when it no longer waits. */
   async promptWords(session: string, prompt: QueuedPrompt): Promise<string | undefined> {
     if (!prompt.cut) return prompt.text;
-    const { queue } = await connection.call<Session>("session", { session });
+    const { queue } = await connection.call("session", { session });
     return queue?.find((one) => one.prompt === prompt.prompt)?.text;
   }
 
   /** A change of a session; its row is taken over from the answer. */
-  async change(method: string, params: { session: string } & Record<string, unknown>): Promise<Session> {
-    const session = await connection.call<Session>(method, params);
+  async change<M extends Changing>(method: M, params: Methods[M]["params"]): Promise<Session> {
+    const session: Session = await connection.call(method, params);
     this.put(session);
     return session;
   }
 
   async loadMore(archived = false): Promise<void> {
     const cursor = archived ? this.archive : this.more;
-    const page = await connection.call<SessionPage>("sessions", { limit: 200, archived, ...(cursor && { cursor }) });
+    const page = await connection.call("sessions", { limit: 200, archived, ...(cursor && { cursor }) });
     for (const session of page.sessions) this.put(session);
     this.draw();
     if (archived) this.archive = page.next;
@@ -97,11 +102,11 @@ class Sessions {
 
   /** Lists anew, and calls `gone` for each session that was here and is no more. */
   async relist(gone: (session: string) => void): Promise<void> {
-    const page = await connection.call<SessionPage>("sessions", { limit: 200 });
+    const page = await connection.call("sessions", { limit: 200 });
     this.more = page.next;
     for (const session of page.sessions) this.put(session);
     // An approval may wait in a session that is too old for the first page.
-    const { approvals, questions, interrupted, held } = await connection.call<Waiting>("approvals");
+    const { approvals, questions, interrupted, held } = await connection.call("approvals", {});
     for (const session of [...interrupted, ...held]) this.put(session);
     for (const session of this.changed.values()) this.put(withWhole(session, { approvals, questions }));
     const missing = new Set(
@@ -110,7 +115,7 @@ class Sessions {
     // One that was waiting when the connection broke may be over by now, and too old for the page as well.
     for (const session of this.all.values())
       if (session.status === "active" && !this.changed.has(session.sessionId)) missing.add(session.sessionId);
-    for (const session of missing) this.put(await connection.call<Session>("session", { session }));
+    for (const session of missing) this.put(await connection.call("session", { session }));
     this.draw();
     this.listed = true;
     this.asOf = undefined;
@@ -126,7 +131,7 @@ class Sessions {
     );
     for (const { sessionId } of missing) {
       try {
-        this.put(await connection.call<Session>("session", { session: sessionId }));
+        this.put(await connection.call("session", { session: sessionId }));
       } catch (error) {
         if (!(error instanceof Refusal && error.problem.code === "unknown_session")) throw error;
         gone(sessionId);

@@ -62,7 +62,7 @@ async function opened(): Promise<void> {
   agents.askAnew();
   try {
     const who = connection.askWho();
-    await connection.call("watch");
+    await connection.call("watch", {});
     await relist();
     connection.me = await who;
     await wishes.outbox.flush();

@@ -1,8 +1,7 @@
 // What a person wants done and the hub has not answered yet, as the page shows it.
-import type { Session } from "../lib/contract.ts";
 import { drafts, forgetAsk } from "../lib/drafts.ts";
 import { giveBack } from "../lib/giveback.ts";
-import { freshKey, Outbox, type Wish } from "../lib/outbox.ts";
+import { freshKey, Outbox, type Wish, type Wished } from "../lib/outbox.ts";
 import { onDisk } from "../lib/shelf.ts";
 import { connection } from "./connection.svelte.ts";
 import { sessions } from "./sessions.svelte.ts";
@@ -10,6 +9,19 @@ import { toasts } from "./toasts.svelte.ts";
 
 /** How long the buttons of a decision stay away that has arrived: in a moment it shows as decided. */
 const UNTIL_DECIDED = 3_000;
+
+/** The approval or the question that a wish is about. */
+function askOf(wish: Wish): string | undefined {
+  switch (wish.method) {
+    case "decide":
+      return wish.params.approval;
+    case "answer":
+      return wish.params.question;
+    case "prompt":
+    case "open":
+      return undefined;
+  }
+}
 
 class Wishes {
   all = $state.raw<Wish[]>([]);
@@ -23,13 +35,13 @@ class Wishes {
     () => this.changed(),
   );
 
-  async add(session: string, method: Wish["method"], params: Record<string, unknown>, says: string): Promise<void> {
-    await this.outbox.add({ key: freshKey(), at: Date.now(), session, method, params, says });
+  async add(session: string, wished: Wished, says: string): Promise<void> {
+    await this.outbox.add({ key: freshKey(), at: Date.now(), session, ...wished, says });
   }
 
   /** Whether something more may wait to be sent; says so when not, before anything that was written is put away. */
   hasRoom(): boolean {
-    if (this.outbox.full) toasts.say("Too much waits to be sent already. Try again when you're back online.", true);
+    if (this.outbox.full) toasts.say("The outbox is full. Try again when you're back online.", true);
     return !this.outbox.full;
   }
 
@@ -44,21 +56,28 @@ class Wishes {
 
   /** What was wished for an approval or a question and has not been answered. */
   about(ask: string): Wish | undefined {
-    return this.all.find((wish) => wish.params["approval"] === ask || wish.params["question"] === ask);
+    return this.all.find((wish) => askOf(wish) === ask);
   }
 
   private async send(wish: Wish): Promise<unknown> {
-    const params = wish.method === "prompt" ? { ...wish.params, session: wish.session, key: wish.key } : wish.params;
-    const answer = await connection.call(wish.method, params);
-    if (wish.method === "open") sessions.put(answer as Session);
-    return answer;
+    switch (wish.method) {
+      case "prompt":
+        return connection.call("prompt", { ...wish.params, session: wish.session, key: wish.key });
+      case "decide":
+        return connection.call("decide", wish.params);
+      case "answer":
+        return connection.call("answer", wish.params);
+      case "open":
+        return sessions.change("open", wish.params);
+    }
   }
 
   private changed(): void {
     this.all = this.outbox.wishes;
     for (const wish of this.all) {
       if (wish.state !== "done") continue;
-      for (const ask of [wish.params["approval"], wish.params["question"]]) if (typeof ask === "string") forgetAsk(ask);
+      const ask = askOf(wish);
+      if (ask) forgetAsk(ask);
       // Nobody looks at that timeline, so nothing has to stand in for it.
       if (!this.isFollowed(wish.session)) this.outbox.reached(wish.session, Infinity);
       if (wish.seq === undefined) setTimeout(() => void this.outbox.remove(wish.key), UNTIL_DECIDED);

@@ -118,13 +118,15 @@ export async function quiet(page) {
   );
 }
 
-/** When codes for devices were made: a hub makes six a minute. */
-const codes = [];
+/** When each hub made codes for devices: it makes six a minute. */
+const codes = new Map();
 
-/** Waits until a code can be made, with two to spare for those that nobody counts here. */
-export async function roomForCode() {
-  while (codes.filter((at) => at > Date.now() - 61_000).length >= 4) await new Promise((done) => setTimeout(done, 500));
-  codes.push(Date.now());
+/** Waits until the hub of a stage can make a code, with one to spare. */
+export async function roomForCode({ url }) {
+  const made = codes.get(url) ?? [];
+  codes.set(url, made);
+  while (made.filter((at) => at > Date.now() - 61_000).length >= 5) await new Promise((done) => setTimeout(done, 500));
+  made.push(Date.now());
 }
 
 /** Once the service worker serves the page. One that did not get to it in time is tried again with the next visit. */
@@ -142,7 +144,7 @@ export async function controlled(page) {
 /** Calls of the hub, for setting a scene. */
 export function client(stage) {
   const admin = async (method, path, body) => {
-    if (path === "/admin/pair/new") await roomForCode();
+    if (path === "/admin/pair/new") await roomForCode(stage);
     const response = await fetch(`${stage.url}${path}`, {
       method,
       headers: { authorization: `Bearer ${stage.token}`, ...(body && { "content-type": "application/json" }) },

@@ -221,7 +221,7 @@ scene("what a device has only a part of is denied, and not allowed", async ({ op
   });
   await page.goto(`${stage.url}/`);
   const card = page.locator("main article", { hasText: "in a tunnel" }).locator("[data-ask]");
-  await card.getByText("Loading the rest of it…").waitFor();
+  await card.getByText("Loading the rest…").waitFor();
   await card.focus();
   await page.keyboard.press("y");
   assert.equal(await card.getByRole("button", { name: /^Allow/ }).count(), 0);

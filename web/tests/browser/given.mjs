@@ -1,5 +1,5 @@
-// A scene is a test on one hub with one browser, which all scenes share. It is given pages and calls of the hub; what
-// it opened is closed after it, and when it fails, what its pages showed is kept.
+// A scene is a test on one hub with one browser, which no other scene uses meanwhile. It is given pages and calls of
+// the hub; what it opened is closed after it, and when it fails, what its pages showed is kept.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { client, open } from "./browser.mjs";

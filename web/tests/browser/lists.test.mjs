@@ -134,17 +134,17 @@ scene("whoever pairs on the way to a session arrives there", async ({ open, hub,
   await page.getByText("This device isn't paired").waitFor();
 });
 
-scene("a code for a phone says when no phone can reach it", async ({ open }) => {
+scene("a code for a phone says when no phone can reach it", async ({ open, stage }) => {
   const page = await open({ path: "/machines" });
   await page.getByRole("button", { name: "Pair a device" }).click();
-  await roomForCode();
+  await roomForCode(stage);
   await page.getByRole("button", { name: "Show a code" }).click();
   await page.getByText(/No phone reaches this address: the hub listens only on its own computer/).waitFor();
   await page.getByText(/--bind 0\.0\.0\.0/).waitFor();
   await page.getByText(/One use, expires in/).waitFor();
 });
 
-scene("a code for a phone leads to any address of the hub", async ({ open }) => {
+scene("a code for a phone leads to any address of the hub", async ({ open, stage }) => {
   const page = await open({ path: "/machines" });
   // The hub of the stage listens on loopback; to this page it says where others would find it.
   const addresses = ["https://192.168.1.5:8790", "https://100.64.0.7:8790"];
@@ -161,7 +161,7 @@ scene("a code for a phone leads to any address of the hub", async ({ open }) => 
     ),
   );
   await page.getByRole("button", { name: "Pair a device" }).click();
-  await roomForCode();
+  await roomForCode(stage);
   await page.getByRole("button", { name: "Show a code" }).click();
   await page.getByText(/^https:\/\/192\.168\.1\.5:8790\/pair#/).waitFor();
   assert.equal(await page.getByText(/No phone reaches/).count(), 0);

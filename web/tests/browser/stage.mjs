@@ -15,6 +15,11 @@ export const BIN = process.env.LONGSHORE_BIN ?? join(ROOT, "target/debug/longsho
 const AGENTS = join(ROOT, "tests/agents/node_modules/.bin");
 const TOKEN = "the-token-of-the-browser-tests";
 
+/** Whoever ends us must not leave hubs and their agents behind. */
+const stages = new Set();
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"])
+  process.once(signal, () => void Promise.all([...stages].map((one) => one.stop())).finally(() => process.exit(1)));
+
 /** Starts everything. `steps` makes a script of the model (docs/model-script.md) for a work tree. */
 export async function startStage(steps) {
   const folder = mkdtempSync(join(tmpdir(), "longshore-stage-"));
@@ -30,14 +35,13 @@ export async function startStage(steps) {
     env: { PATH: process.env.PATH, HOME: at("home") },
   });
   stage.stop = async () => {
+    stages.delete(stage);
     await stage.front?.stop();
     for (const child of [stage.hub, model]) await ended(child);
     // Agents that were just ended may still write.
     rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
   };
-  // Whoever ends us must not leave a hub and its agents behind.
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"])
-    process.once(signal, () => void stage.stop().finally(() => process.exit(1)));
+  stages.add(stage);
   try {
     let said = "";
     model.stdout.on("data", (text) => (said += text));

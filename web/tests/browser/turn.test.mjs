@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { prompt, quiet, until, withRows } from "./browser.mjs";
+import { PHONE, prompt, quiet, until, withRows } from "./browser.mjs";
 import { scene } from "./given.mjs";
 import { varied } from "./scenes.mjs";
 
@@ -139,7 +139,8 @@ scene(
     await until("both are answered", async () => (await page.getByText("Hail to you.").count()) === 2);
 
     const cut = [await hub.take(varied(`${stage.work}/cut`)), await hub.take(varied(`${stage.work}/cut`))];
-    const other = await open({ path: "/machines" });
+    // A list draws the rows that can be seen: here all of them can, however many sessions other scenes have made.
+    const other = await open({ path: "/machines", size: { ...PHONE, height: 6_000 } });
     const resumed = [];
     await other.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
       const link = socket.connectToServer();

@@ -58,7 +58,7 @@ test("what is taken back is a draft again, below what was begun meanwhile", () =
     params: { content: content("sent", [file]), when: "queue" },
   });
   assert.deepEqual([drafts.of("prompt.s"), drafts.of("files.s")], ["begun\n\nsent", [file]]);
-  const form = { agent: "codex", cwd: "/p", mode: "full", model: "m", effort: "high" };
+  const form = { agent: "codex", cwd: "/p", mode: "full" as const, model: "m", effort: "high" };
   giveBack(drafts, { ...wish, session: "", method: "open", params: { ...form, prompt: content("", [file]) } });
   assert.deepEqual([drafts.of("opening"), drafts.of("opening.files")], [{ ...form, prompt: "" }, [file]]);
 });
@@ -166,8 +166,6 @@ test("a prompt is put at another place of the queue", () => {
 
 test("a code leads to every address of the hub, the page's own first", () => {
   const pair = {
-    code: "K7QMX2RD",
-    expiresAt: "",
     pairUrl: "https://192.168.1.5:8790/pair?ca=ff#K7QMX2RDLONG",
     addresses: ["https://192.168.1.5:8790", "https://100.64.0.7:8790"],
   };

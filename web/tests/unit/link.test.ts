@@ -1,8 +1,9 @@
 // The socket that comes back, and the outbox that loses nothing, in a world whose time stands still.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Decision } from "../../src/lib/contract.ts";
 import { Frames } from "../../src/lib/frames.ts";
-import { Outbox, type Shelf, type Wish } from "../../src/lib/outbox.ts";
+import { Outbox, type Shelf, type NewWish, type Wish, type Wished } from "../../src/lib/outbox.ts";
 import { Link, ConnectionLost, Refusal, type World } from "../../src/lib/socket.ts";
 
 class FakeSocket {
@@ -66,9 +67,9 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 test("answers find their calls, whatever their order", async () => {
   const { link, last, told } = stage();
-  await assert.rejects(link.call("early"), ConnectionLost);
+  await assert.rejects(link.call("ping", {}), ConnectionLost);
   last().onopen?.();
-  const [one, two] = [link.call("one"), link.call("two")];
+  const [one, two] = [link.call("ping", {}), link.call("ping", {})];
   last().answer(2, "second");
   last().answer(1, "first");
   assert.deepEqual(await Promise.all([one, two]), ["first", "second"]);
@@ -80,7 +81,7 @@ test("answers find their calls, whatever their order", async () => {
 test("a refusal brings its problem", async () => {
   const { link, last } = stage();
   last().onopen?.();
-  const call = link.call("decide");
+  const call = link.call("ping", {});
   last().onmessage?.({
     data: JSON.stringify({
       id: 1,
@@ -93,7 +94,7 @@ test("a refusal brings its problem", async () => {
 test("a socket that ends is followed by another, and who waits is told", async () => {
   const { link, sockets, last, told, due } = stage();
   last().onopen?.();
-  const call = link.call("slow");
+  const call = link.call("ping", {});
   last().onclose?.();
   await assert.rejects(call, ConnectionLost);
   due(150, 400);
@@ -148,15 +149,15 @@ function shelf(): Shelf & { kept: Map<string, Wish> } {
     clear: async () => kept.clear(),
   };
 }
-const wish = (key: string, more: Partial<Wish> = {}): Omit<Wish, "state"> => ({
+const wish = (key: string, wished: Wished = { method: "prompt", params: { content: key } }): NewWish => ({
   key,
   at: Number(key),
-  session: "s",
-  method: "prompt",
-  params: { content: key },
+  session: wished.method === "open" ? "" : "s",
   says: key,
-  ...more,
+  ...wished,
 });
+const decision = (decision: Decision): Wished => ({ method: "decide", params: { approval: "a", decision } });
+const opening: Wished = { method: "open", params: { agent: "codex", cwd: "/w" } };
 
 test("a wish made offline is kept on disk and sent when there is a link, in order, once", async () => {
   const disk = shelf();
@@ -214,7 +215,7 @@ test("what is refused stays with its reason until it is let go", async () => {
     async () => Promise.reject(new Refusal(problem)),
     () => {},
   );
-  await outbox.add(wish("1", { method: "decide", params: { decision: "deny" } }));
+  await outbox.add(wish("1", decision("deny")));
   assert.deepEqual(
     [outbox.wishes[0]?.state, outbox.wishes[0]?.problem?.code, disk.kept.size],
     ["refused", "ask_expired", 1],
@@ -236,8 +237,8 @@ test("a decision whose answer was lost is not a conflict with itself", async () 
     async () => Promise.reject(new Refusal(problem)),
     () => {},
   );
-  await outbox.add(wish("1", { method: "decide", params: { decision: "deny" } }));
-  await outbox.add(wish("2", { method: "decide", params: { decision: "allow_once" } }));
+  await outbox.add(wish("1", decision("deny")));
+  await outbox.add(wish("2", decision("allow_once")));
   assert.deepEqual(
     outbox.wishes.map((one) => [one.key, one.state]),
     [["2", "refused"]],
@@ -255,7 +256,7 @@ test("a session is opened once: by one page, and not again when nobody knows whe
     return {};
   };
   const [page, other] = [new Outbox(disk, send, () => {}), new Outbox(disk, send, () => {})];
-  for (const key of ["1", "2"]) await page.add(wish(key, { method: "open", session: "" }));
+  for (const key of ["1", "2"]) await page.add(wish(key, opening));
   await other.load();
   assert.deepEqual(
     [opened, page.wishes.map((one) => one.state)],
@@ -267,7 +268,7 @@ test("a session is opened once: by one page, and not again when nobody knows whe
   assert.deepEqual(opened.sort(), ["1", "2"], "each of them, and once");
 
   link = "breaks";
-  await page.add(wish("3", { method: "open", session: "" }));
+  await page.add(wish("3", opening));
   link = "works";
   await page.flush();
   assert.deepEqual(
@@ -276,7 +277,7 @@ test("a session is opened once: by one page, and not again when nobody knows whe
   );
 
   // The page ended while it was being sent.
-  disk.kept.set("4", { ...wish("4", { method: "open" }), state: "sending" });
+  disk.kept.set("4", { ...wish("4", opening), state: "sending" });
   const next = new Outbox(disk, send, () => {});
   await next.load();
   await next.flush();

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collect, emptyEntry } from "../../src/lib/answers.ts";
 import { mayAct, mayDecide, offers } from "../../src/lib/abilities.ts";
-import type { Field, OpenApproval, Session, UsageDay } from "../../src/lib/contract.ts";
+import type { Field, OpenApproval, Session, DayUsage } from "../../src/lib/contract.ts";
 import { standing } from "../../src/lib/describe.ts";
 import { asks, board, holding, listRows, waitingCount } from "../../src/lib/groups.ts";
 import { Keys } from "../../src/lib/keys.ts";
@@ -269,7 +269,7 @@ test("keys come alone or after another, and not while typing", () => {
 });
 
 test("usage is summed by day and by name", () => {
-  const rows: UsageDay[] = [
+  const rows: DayUsage[] = [
     { day: "2026-01-02", agent: "a", project: "p", input: 10, output: 5, cached: 0, cost: 0.5, turns: 1 },
     { day: "2026-01-02", agent: "b", project: "p", input: 100, output: 0, cached: 0, cost: 0, turns: 1 },
     { day: "2026-01-03", agent: "a", project: "q", input: 1, output: 1, cached: 0, cost: 0.1, turns: 1 },

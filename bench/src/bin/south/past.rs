@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use longshore_drivers::anchor::{Anchor, AnchorConfig};
+use longshore_drivers::claude::import::Transcripts;
+use longshore_drivers::codex::import::Rollouts;
 use longshore_drivers::discover::Surroundings;
-use longshore_drivers::import::claude::Transcripts;
-use longshore_drivers::import::codex::Rollouts;
 use longshore_drivers::import::{Reading, Records, WatchPast};
 use longshore_log::{LogSettings, SqliteLog};
 use longshore_model::event::Raw;

@@ -1,7 +1,8 @@
-//! Which of git's own files can make it run programs.
+//! The files of git that can make it run programs.
 //!
-//! Settings and hooks can, also those that they name elsewhere; so can a file or folder `.git` that is put in the place
-//! of another, or into a folder that the index counts as a submodule: there git looks, too, when it is asked at the top.
+//! These are settings and hooks, also files elsewhere that the settings name. They are also a `.git` in the
+//! place of another, or a `.git` in a folder that the index counts as a submodule: git reads it when it runs
+//! at the top.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -197,7 +198,7 @@ fn unlock_all(path: &Path) -> io::Result<()> {
 impl Drop for Unmade {
     fn drop(&mut self) {
         for path in self.undo() {
-            tracing::warn!(path = %path.display(), "a command made a file that can make git run programs; it was taken away");
+            tracing::warn!(path = %path.display(), "a command created a file that can make git run programs; the agent removed it");
         }
     }
 }

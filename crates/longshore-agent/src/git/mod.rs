@@ -1,4 +1,4 @@
-//! Where a work tree stands, as `git` itself tells; and git that runs nothing but itself.
+//! The git state of a work tree, and a git that runs no other programs.
 
 pub(crate) mod kept;
 pub(crate) mod places;
@@ -21,8 +21,8 @@ use longshore_drivers::keyless::keyless;
 /// How long `git` may take; a work tree on a slow disk must not hold a turn's end back.
 const WITHIN: Duration = Duration::from_secs(5);
 
-/// The state of a work tree; none when it is no work tree of git, or git does not answer. Whatever its repository's
-/// settings say, no program of it is run: anybody may have made it.
+/// The git state of a work tree; none if the folder is no work tree of git, or git does not answer. Git runs
+/// no program of the repository, whatever the repository's settings say: anybody may have written them.
 pub async fn look_at(cwd: &str) -> Option<GitState> {
     let looked = tokio::time::timeout(WITHIN, async {
         let folder = Path::new(cwd).to_owned();

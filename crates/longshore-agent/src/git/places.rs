@@ -1,8 +1,9 @@
-//! Where git keeps what belongs to a work tree, and whom that is believed.
+//! Where git keeps the data of a work tree, and which of these places the agent trusts.
 //!
-//! A work tree that `git worktree` made, or a submodule, keeps it in the repository that it came from, and names that in
-//! a file. Anybody may have made that file: it came with a folder that was unpacked, say. So it is believed only if the
-//! repository says the same of the work tree. For other stores that a repository names, nobody else vouches.
+//! A work tree of `git worktree`, or a submodule, keeps its data in another repository and names that
+//! repository in a file. Anybody may have written the file: it may come from an unpacked folder. So the agent
+//! trusts it only if the repository names the work tree in turn. Nothing confirms the other stores that a
+//! repository names.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,11 +1,11 @@
-//! Git that only tells: it runs no program that a repository names, and reaches no other machine.
+//! A git that only reports: it runs no program that a repository names, and reaches no other machine.
 //!
-//! A repository's settings can name programs for nearly everything, and anybody may have written them: a folder that
-//! is unpacked may hold a repository, and a clone may hold one as plain files. What the environment says comes before
-//! them, so that every setting that names a program is said there. Names that the repository itself makes up are
-//! asked for first: filters are told to do nothing, what turns a file into text to show it as it is. A program that
-//! shows differences cannot be told to do nothing; see [`Quiet::shows`]. In a submodule another git looks, which hears
-//! nothing of all this: none is sent there.
+//! A repository's settings can name programs for nearly everything, and anybody may have written them: an
+//! unpacked folder can hold a repository, and a clone can hold one as plain files. Variables of the
+//! environment override these settings, so every setting that names a program is overridden there. The names
+//! that the repository itself invents are read first: its filters and text converters are set to do nothing.
+//! A program that shows differences cannot be turned off; see [`Quiet::shows`]. Git would start another git
+//! in a submodule, without these variables, so git is never let into one.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Read};

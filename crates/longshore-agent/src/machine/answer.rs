@@ -1,4 +1,4 @@
-//! An answer of the model: words and thoughts as they grow, calls as they are whole.
+//! An answer of the model: texts and thoughts as they grow, calls when they are complete.
 
 use longshore_model::event::{Body, Draft, NoticeLevel};
 use longshore_model::id::{Context, ItemId};
@@ -213,7 +213,7 @@ impl Machine {
             Finish::Paused => self.ask_to_go_on("Go on.", out),
             Finish::Filtered => {
                 let reason =
-                    "the model's service did not let it say more (its content filter); say it otherwise";
+                    "the content filter of the model's service stopped the answer; rephrase the prompt";
                 return self.fail(TurnErrorCode::Other, reason.to_owned(), cx, out);
             }
         }
@@ -228,7 +228,11 @@ impl Machine {
             return self.fail(TurnErrorCode::Other, reason.to_owned(), cx, out);
         }
         turn.owes = true;
-        self.notice(NoticeLevel::Warning, "the model answered nothing; asking it once more".to_owned(), out);
+        self.notice(
+            NoticeLevel::Warning,
+            "the model answered nothing; the agent asks once more".to_owned(),
+            out,
+        );
         self.schedule(cx, out);
     }
 

@@ -1,8 +1,8 @@
-//! Calls of tools: from the arguments that the model wrote to the result that it reads.
+//! Tool calls, from the model's arguments to the result that the model reads.
 //!
-//! All calls of an answer are weighed at once, so that a person is asked everything at once. They run in their order;
-//! those that only look run side by side, and wait for edits before them but not for commands. A call is shown when it
-//! begins, or when a person is asked about it.
+//! The agent judges all calls of an answer at once, so a person gets all approvals together. The calls run in
+//! order. Calls that only read run in parallel; they wait for earlier edits, but not for earlier commands.
+//! Clients see a call when it begins, or when a person is asked about it.
 
 use longshore_model::approval::{ApprovalRequest, Decision, Field, QuestionRequest};
 use longshore_model::delegation::Task;
@@ -40,17 +40,17 @@ pub(super) struct Acting {
 /// How far a call is.
 #[derive(Debug)]
 pub(super) enum CallStage {
-    /// It is being looked at.
+    /// The agent judges the call.
     Weighing,
     /// A person is asked.
     Asked { approval: ApprovalId, always: Vec<String> },
-    /// It is a question, and a person is asked that.
+    /// The call is a question to a person, who is being asked.
     Questioned(QuestionId),
-    /// It may run, when it is its turn.
+    /// The call may run when it is its turn.
     Ready(Permit),
     /// It runs.
     Running,
-    /// Another session is to do it, when one of those that do something has ended.
+    /// Another session will do the call when a place is free.
     Lined(Task),
     /// Another session does it.
     Delegated { child: Option<SessionId>, task: String },

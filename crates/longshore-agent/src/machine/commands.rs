@@ -1,4 +1,4 @@
-//! What a session tells its agent.
+//! The commands of a session to its agent.
 
 use longshore_model::approval::{ApprovalDecision, Decision, QuestionAnswer};
 use longshore_model::command::{AgentCommand, Attachment};

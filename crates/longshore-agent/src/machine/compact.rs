@@ -1,7 +1,7 @@
-//! A conversation that grows too long for its model is summed up by it, and goes on from the summary.
+//! Compaction: the model summarizes a conversation that is too long for it, and continues from the summary.
 //!
-//! The model reads the conversation as a text and not as a conversation, so that no API's rules for those matter, and
-//! of long outputs the beginning and the end. The summary is an event; what it stands for stays in the log.
+//! The model reads the conversation as one text, so no API's rules for conversations apply. Of long outputs
+//! it reads the beginning and the end. The summary is an event; the log keeps the original.
 
 use std::fmt::Write;
 
@@ -119,7 +119,7 @@ impl Machine {
         out: &mut Effects,
     ) {
         if summary.trim().is_empty() {
-            let reason = "the conversation no longer fits the model, and the model did not sum it up";
+            let reason = "the conversation no longer fits the model, and the model did not summarize it";
             return self.fail(TurnErrorCode::ContextWindow, reason.to_owned(), cx, out);
         }
         let before = self.context();

@@ -1,24 +1,25 @@
-//! The loop, pure: something happens, and effects follow. No clock, no task, no socket.
+//! The loop, pure: an input causes effects. No clock, no task, no socket.
 //!
 //! ```text
-//!   prompt --> ask the model --> answer: words, thoughts, calls
+//!   prompt --> ask the model --> answer: text, thoughts, calls
 //!                ^                  |
-//!                |                  v  each call: weigh, ask a person, run
+//!                |                  v  each call: judge, ask a person, run
 //!                +---- results -----+--> no calls: the turn ends
 //! ```
 //!
-//! Whatever it remembers it has said in a line first ([`AgentLine::history`]), so that folding its lines gives the same
-//! machine. [`History::legal`](longshore_models::history::History::legal) makes every request legal, wherever it was stopped.
+//! The machine writes everything that it remembers in a line first ([`AgentLine::history`]), so folding its lines gives
+//! the same machine. [`History::legal`](longshore_models::history::History::legal) makes every request legal, wherever the
+//! machine was stopped.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `turn` | from a prompt to its end: when the model is asked again, and when no more |
-//! | `answer` | what the model says |
-//! | `calls` | its calls: from their arguments to their results |
-//! | `own` | tools that are the machine's own: questions, plans, delegation |
-//! | `compact` | a conversation that grows too long for the model |
-//! | `told` | what a session tells its agent |
-//! | `words` | what the model is told about itself |
+//! | `turn` | from a prompt to its end: when to ask the model again, and when to stop |
+//! | `answer` | the model's answer |
+//! | `calls` | tool calls, from their arguments to their results |
+//! | `session_tools` | tools that affect only the session: questions, plans, delegation |
+//! | `compact` | summaries of a conversation that is too long for the model |
+//! | `commands` | the commands of a session to its agent |
+//! | `system_prompt` | what the model learns about itself |
 
 mod answer;
 mod calls;
@@ -59,9 +60,9 @@ pub type Describe = Arc<dyn Fn(&ToolInvocation) -> ToolCall + Send + Sync>;
 pub enum MachineInput {
     /// The session begins, with all that was made ready for it.
     Open(Box<Opening>),
-    /// The session tells its agent something.
+    /// A command of the session.
     Told(AgentCommand),
-    /// The model says something.
+    /// An event of the model.
     Model {
         /// In answer to which request.
         number: u64,
@@ -84,7 +85,7 @@ pub enum MachineInput {
         /// What.
         text: String,
     },
-    /// A call that runs wants to know something from a person.
+    /// A running call asks a person a question.
     Wonders {
         /// Which call.
         call: String,
@@ -119,11 +120,11 @@ pub enum MachineInput {
 
 /// All that was made ready for a session.
 pub struct Opening {
-    /// What the hub wants.
+    /// The launch from the hub.
     pub launch: Launch,
-    /// What the session's lines say.
+    /// The memory from the session's lines.
     pub memory: Memory,
-    /// The model; none when nobody named one and the service lists none.
+    /// The model; none if nobody named one and the service lists none.
     pub model: Option<String>,
     /// The tools.
     pub tools: Vec<ToolDefinition>,
@@ -131,7 +132,7 @@ pub struct Opening {
     pub describe: Describe,
     /// The agents that it may delegate to.
     pub agents: Vec<String>,
-    /// What the work tree says to agents.
+    /// The instructions in the folders of the work tree.
     pub advice: Option<String>,
     /// What a person should know.
     pub notices: Vec<String>,
@@ -139,7 +140,7 @@ pub struct Opening {
     pub version: String,
 }
 
-/// What is to be done about it.
+/// What the process must do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Write a line.
@@ -151,7 +152,7 @@ pub enum Effect {
         /// The request.
         request: Box<NeutralRequest>,
     },
-    /// Nobody waits for the answer any more.
+    /// Cancel the request to the model.
     Hush {
         /// The request's number.
         number: u64,
@@ -175,7 +176,7 @@ pub enum Effect {
         /// Which call.
         call: String,
     },
-    /// Somebody answered what a call wanted to know.
+    /// The answer to a call's question.
     Reply {
         /// [`MachineInput::Wonders::asker`].
         asker: u64,
@@ -294,7 +295,7 @@ impl Machine {
         }
     }
 
-    /// When it wants a [`MachineInput::Tick`], at the latest.
+    /// The latest time at which the machine wants a [`MachineInput::Tick`].
     pub fn deadline(&self) -> Option<Timestamp> {
         self.turn.as_ref().and_then(MachineTurn::deadline)
     }
@@ -315,7 +316,7 @@ impl Machine {
             Start::New | Start::Lines { .. } | Start::Told { .. } => {}
             Start::Resume { .. } | Start::Fork { .. } => {
                 let fault = SessionFault { code: FaultCode::ResumeFailed };
-                let reason = "this agent remembers by the log alone, and was not given it".to_owned();
+                let reason = "this agent needs the log to remember, and the hub did not send it".to_owned();
                 let draft = Draft::new(Body::SessionError(fault)).text(reason.clone());
                 self.say(AgentLine::draft(draft), out);
                 return out.push(Effect::Finish(reason));

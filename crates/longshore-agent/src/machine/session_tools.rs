@@ -1,4 +1,4 @@
-//! Tools that are the machine's own: they touch nothing but the session.
+//! The tools that affect only the session: questions, plans, delegation.
 
 use longshore_model::approval::{AnswerAction, Choice, Field, FieldKind, QuestionAnswer, QuestionRequest};
 use longshore_model::capability::Mode;
@@ -173,7 +173,7 @@ struct UpdateTodo {
 }
 
 #[derive(Deserialize)]
-struct Handed {
+struct DelegationArguments {
     task: String,
     #[serde(default)]
     cwd: Option<String>,
@@ -296,7 +296,7 @@ impl Machine {
                 return Err(format!("there is no agent called {unknown}; there is {known}, {THINK_EXECUTE}"));
             }
         };
-        let Handed { task, cwd, mode, model } = read(call)?;
+        let DelegationArguments { task, cwd, mode, model } = read(call)?;
         self.stage(call, CallStage::Lined(Task { agent: agent.into(), task, cwd, mode, model }));
         self.begin_lined(out);
         Ok(None)

@@ -1,4 +1,4 @@
-//! What the model is told about itself and its work.
+//! The system prompt: what the model learns about itself and its work.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! A turn: from a prompt to its end, with as many answers of the model as it takes.
+//! A turn, from a prompt to its end, with as many answers of the model as it needs.
 
 use longshore_model::event::{Body, Draft, NoticeLevel};
 use longshore_model::id::{Context, ItemId, QuestionId, TurnId};
@@ -125,7 +125,7 @@ impl Machine {
         let turn = self.turn.as_mut();
         let has_said_so = turn.is_some_and(|turn| std::mem::take(&mut turn.is_full));
         if has_said_so && self.turn.as_ref().is_some_and(MachineTurn::has_just_compacted) {
-            let reason = "the conversation fills the model's window, though it was just summed up";
+            let reason = "the conversation still fills the model's window after a summary";
             return self.fail(TurnErrorCode::ContextWindow, reason.to_owned(), cx, out);
         }
         if has_said_so || self.is_nearly_full() {

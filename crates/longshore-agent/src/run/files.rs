@@ -1,4 +1,4 @@
-//! Files that the model is told of without asking: what a work tree says to agents, and images that people attach.
+//! Files that the model gets without asking: the instructions in the folders, and images that people attach.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use longshore_model::command::{Attachment, AttachmentSource};
 use longshore_models::history::{History, HistoryItem, HistoryPart};
 
 use crate::memory::Memory;
-use longshore_drivers::work::files::{bytes_of, locate};
+use longshore_drivers::host_io::files::{bytes_of, locate};
 
 /// The files in which a folder speaks to agents; the first that is there is read.
 const ADVICE: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];

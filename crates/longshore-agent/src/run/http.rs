@@ -8,13 +8,14 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, StatusCode};
 use tokio::sync::mpsc;
 
-use super::{Happened, RunError, seconds};
+use super::{OutsideEvent, RunError, seconds};
 use crate::machine::MachineInput;
 use longshore_drivers::clock;
 use longshore_drivers::react::settings::ReactSettings;
 use longshore_model::service::ModelApi;
 use longshore_models::api::{
-    self, Event, Failure, FailureKind, Learnt, NeutralRequest, RequestOptions, Stream, Strict, retry_after,
+    self, Event, Failure, FailureKind, NeutralRequest, RequestOptions, SharedStrict, Stream, Strict,
+    retry_after,
 };
 use longshore_models::http;
 use longshore_models::http::Redirected;
@@ -39,7 +40,7 @@ pub(super) struct Service {
     api: ModelApi,
     base: String,
     patience: Duration,
-    learnt: Arc<Learnt>,
+    learnt: Arc<SharedStrict>,
 }
 
 impl Service {
@@ -80,7 +81,7 @@ impl Service {
         &self,
         number: u64,
         request: Box<NeutralRequest>,
-        tell: mpsc::Sender<Happened>,
+        tell: mpsc::Sender<OutsideEvent>,
     ) -> impl Future<Output = ()> + Send + use<> {
         let service = self.clone();
         async move {
@@ -88,7 +89,7 @@ impl Service {
             while let Err(failure) = service.stream(number, &request, strict, &tell).await {
                 let Some(more) = strict.after(&failure) else {
                     let event = Event::Failed(failure);
-                    let _ = tell.send(Happened::To(MachineInput::Model { number, event })).await;
+                    let _ = tell.send(OutsideEvent::To(MachineInput::Model { number, event })).await;
                     return;
                 };
                 service.learnt.learn(more);
@@ -103,7 +104,7 @@ impl Service {
         number: u64,
         request: &NeutralRequest,
         strict: Strict,
-        tell: &mpsc::Sender<Happened>,
+        tell: &mpsc::Sender<OutsideEvent>,
     ) -> Result<(), Failure> {
         let options = RequestOptions { strict, ..RequestOptions::default() };
         let body = api::body_with(self.api, request, &options);
@@ -141,7 +142,7 @@ impl Service {
 
     fn silent(&self) -> Failure {
         let seconds = self.patience.as_secs();
-        Failure::new(FailureKind::Network, format!("the model's service has said nothing for {seconds} s"))
+        Failure::new(FailureKind::Network, format!("the model's service has been silent for {seconds} s"))
     }
 
     /// The models that the service lists. The one that is set comes first, whether it is listed or not: a service may have no
@@ -193,10 +194,10 @@ enum NoList {
 async fn pass_on(
     number: u64,
     events: &mut Vec<Event<'static>>,
-    tell: &mpsc::Sender<Happened>,
+    tell: &mpsc::Sender<OutsideEvent>,
 ) -> Result<(), Failure> {
     for event in events.drain(..) {
-        let told = tell.send(Happened::To(MachineInput::Model { number, event })).await;
+        let told = tell.send(OutsideEvent::To(MachineInput::Model { number, event })).await;
         told.map_err(|_| Failure::cut())?;
     }
     Ok(())
@@ -295,7 +296,7 @@ mod tests {
         };
         service.ask(1, Box::new(request), tell).await;
         match heard.recv().await {
-            Some(Happened::To(MachineInput::Model { event: Event::Failed(failure), .. })) => failure,
+            Some(OutsideEvent::To(MachineInput::Model { event: Event::Failed(failure), .. })) => failure,
             _ => panic!("it did not fail"),
         }
     }

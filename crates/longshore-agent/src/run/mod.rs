@@ -2,8 +2,8 @@
 //!
 //! | queue | bound | when it is full |
 //! |---|---|---|
-//! | what models and tools have to say | 256 | they wait |
-//! | lines to the hub | what one batch of these makes | the machine waits, and so do they |
+//! | messages of models and tools | 256 | they wait |
+//! | lines to the hub | the output of one batch of messages | the machine waits, and so do models and tools |
 //! | lines from the hub | one | the hub waits |
 
 mod files;
@@ -28,7 +28,7 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::machine::{Effect, Machine, MachineInput, Opening};
-use super::tools::{Elicitation, News, ToolSettings, Toolbox};
+use super::tools::{Elicitation, McpStart, ToolSettings, Toolbox};
 use crate::memory::Memory;
 use longshore_drivers::react::settings::{AGENTS_VARIABLE, ReactSettings, VARIABLE};
 use longshore_drivers::react::wire::ToAgent;
@@ -53,13 +53,13 @@ pub enum RunError {
     /// Its settings cannot be read.
     #[error("the settings in {VARIABLE} cannot be understood: {0}")]
     ReactSettings(#[from] serde_json::Error),
-    /// Nothing says where a model is.
+    /// Nothing names a model service.
     #[error("nothing says where a model is; {}", longshore_drivers::react::SET_UP)]
     NoModel,
     /// The variable with the key is not set.
     #[error("the variable {0}, which is to hold the key of the model's service, is not set")]
     NoKey(String),
-    /// What is set is no address.
+    /// The setting is no address.
     #[error("base_url cannot be used: {0}")]
     NoAddress(#[from] NoAddress),
     /// HTTP cannot be spoken.
@@ -71,10 +71,10 @@ pub enum RunError {
 }
 
 /// What happened outside of the machine.
-enum Happened {
+enum OutsideEvent {
     To(MachineInput),
     Wonders { call: String, elicitation: Elicitation },
-    News(News),
+    McpStart(McpStart),
 }
 
 /// Runs the agent on this process's pipes, until the hub hangs up.
@@ -122,7 +122,7 @@ struct AgentProcess {
     toolbox: Option<Arc<Toolbox>>,
     /// The tools that the model is told of.
     offered: Vec<ToolDefinition>,
-    tell: mpsc::Sender<Happened>,
+    tell: mpsc::Sender<OutsideEvent>,
     asking: HashMap<u64, AbortHandle>,
     running: HashMap<String, CancellationToken>,
     askers: HashMap<u64, oneshot::Sender<QuestionAnswer>>,
@@ -133,7 +133,7 @@ struct AgentProcess {
 }
 
 impl AgentProcess {
-    async fn live(mut self, mut happened: mpsc::Receiver<Happened>) -> Result<(), RunError> {
+    async fn live(mut self, mut happened: mpsc::Receiver<OutsideEvent>) -> Result<(), RunError> {
         let mut lines = BufReader::new(tokio::io::stdin()).lines();
         let mut stdout = tokio::io::stdout();
         let mut batch = Vec::with_capacity(AT_ONCE);
@@ -167,7 +167,7 @@ impl AgentProcess {
     }
 
     /// The hub has hung up. What tools have started ends with us, also what the leash of a tool does not reach.
-    async fn wind_up(self, happened: mpsc::Receiver<Happened>) {
+    async fn wind_up(self, happened: mpsc::Receiver<OutsideEvent>) {
         self.running.values().for_each(CancellationToken::cancel);
         self.asking.values().for_each(AbortHandle::abort);
         drop((self, happened));
@@ -196,7 +196,7 @@ impl AgentProcess {
                 let models = self.service.models(self.settings.model.as_deref()).await;
                 self.say(&AgentLine::models(id, models));
             }
-            Err(error) => tracing::warn!(%error, "the hub said what cannot be understood"),
+            Err(error) => tracing::warn!(%error, "cannot understand a line of the hub"),
         }
     }
 
@@ -246,7 +246,7 @@ impl AgentProcess {
             let tell = self.tell.clone();
             tokio::spawn(async move {
                 while let Some(news) = news.recv().await {
-                    if tell.send(Happened::News(news)).await.is_err() {
+                    if tell.send(OutsideEvent::McpStart(news)).await.is_err() {
                         return;
                     }
                 }
@@ -277,25 +277,25 @@ impl AgentProcess {
         }
     }
 
-    fn happened(&mut self, happened: Happened) {
+    fn happened(&mut self, happened: OutsideEvent) {
         match happened {
-            Happened::To(MachineInput::Ran { call, result }) => {
+            OutsideEvent::To(MachineInput::Ran { call, result }) => {
                 self.running.remove(&call);
                 self.look_for_tools();
                 self.handle(MachineInput::Ran { call, result });
             }
-            Happened::To(input) => self.handle(input),
-            Happened::News(news) => {
+            OutsideEvent::To(input) => self.handle(input),
+            OutsideEvent::McpStart(news) => {
                 self.look_for_tools();
                 self.handle(match news {
-                    News::Ready(name) => {
+                    McpStart::Ready(name) => {
                         let text = format!("the MCP server `{name}` is ready, and its tools are there");
                         MachineInput::Notice { level: NoticeLevel::Info, text }
                     }
-                    News::Failed(text) => MachineInput::Notice { level: NoticeLevel::Warning, text },
+                    McpStart::Failed(text) => MachineInput::Notice { level: NoticeLevel::Warning, text },
                 });
             }
-            Happened::Wonders { call, elicitation } => {
+            OutsideEvent::Wonders { call, elicitation } => {
                 self.next_asker += 1;
                 let asker = self.next_asker;
                 let Elicitation { server, message, fields, url, answer } = elicitation;

@@ -1,4 +1,4 @@
-//! Tools at work: each call on a task of its own, so that none keeps the loop waiting.
+//! Running tools: each call has its own task, so no call delays the loop.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use longshore_model::capability::Mode;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::Happened;
+use super::OutsideEvent;
 use crate::machine::MachineInput;
 use crate::tools::{CallVerdict, Permit, Progress, ToolInvocation, ToolResult, Toolbox};
 
@@ -14,7 +14,12 @@ use crate::tools::{CallVerdict, Permit, Progress, ToolInvocation, ToolResult, To
 const PROGRESS: usize = 64;
 
 /// Looks whether a call may run. That looks at the disk, and so does not keep the loop waiting.
-pub(super) fn weigh(toolbox: Arc<Toolbox>, call: ToolInvocation, mode: Mode, tell: mpsc::Sender<Happened>) {
+pub(super) fn weigh(
+    toolbox: Arc<Toolbox>,
+    call: ToolInvocation,
+    mode: Mode,
+    tell: mpsc::Sender<OutsideEvent>,
+) {
     tokio::spawn(async move {
         let id = call.id.clone();
         let weighed = tokio::task::spawn_blocking(move || {
@@ -25,7 +30,7 @@ pub(super) fn weigh(toolbox: Arc<Toolbox>, call: ToolInvocation, mode: Mode, tel
         let (verdict, preview) = weighed
             .await
             .unwrap_or_else(|error| (CallVerdict::Refuse(format!("it cannot be judged: {error}")), None));
-        let _ = tell.send(Happened::To(MachineInput::Weighed { call: id, verdict, preview })).await;
+        let _ = tell.send(OutsideEvent::To(MachineInput::Weighed { call: id, verdict, preview })).await;
     });
 }
 
@@ -34,7 +39,7 @@ pub(super) fn run(
     toolbox: Arc<Toolbox>,
     call: ToolInvocation,
     permit: Permit,
-    tell: mpsc::Sender<Happened>,
+    tell: mpsc::Sender<OutsideEvent>,
 ) -> CancellationToken {
     let cancel = CancellationToken::new();
     let (progress, mut progressed) = mpsc::channel(PROGRESS);
@@ -45,8 +50,8 @@ pub(super) fn run(
         while let Some(progress) = progressed.recv().await {
             let call = id.clone();
             let happened = match progress {
-                Progress::Output(text) => Happened::To(MachineInput::Printed { call, text }),
-                Progress::Ask(elicitation) => Happened::Wonders { call, elicitation },
+                Progress::Output(text) => OutsideEvent::To(MachineInput::Printed { call, text }),
+                Progress::Ask(elicitation) => OutsideEvent::Wonders { call, elicitation },
             };
             if teller.send(happened).await.is_err() {
                 return;
@@ -54,7 +59,7 @@ pub(super) fn run(
         }
         let result =
             work.await.unwrap_or_else(|error| ToolResult::failed(format!("the tool broke: {error}")));
-        let _ = tell.send(Happened::To(MachineInput::Ran { call: id, result: Box::new(result) })).await;
+        let _ = tell.send(OutsideEvent::To(MachineInput::Ran { call: id, result: Box::new(result) })).await;
     });
     cancel
 }

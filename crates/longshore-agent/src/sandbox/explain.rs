@@ -1,4 +1,4 @@
-//! What the model is told when something failed and the sandbox may be why.
+//! Tells the model when the sandbox may be the reason for a failure.
 
 use super::{Reach, Sandbox};
 
@@ -31,7 +31,7 @@ impl Sandbox {
                 format!("it can write only in {}{git}", folders.join(", "))
             }
             Reach::Only { .. } => {
-                "it counts as one that only reads, and can write nothing, and read in the work tree only"
+                "it counts as a command that only reads, so it can read only in the work tree and write nothing"
                     .to_owned()
             }
         };

@@ -2,16 +2,16 @@
 //!
 //! | kind | writes | reads and runs | network |
 //! |---|---|---|---|
-//! | [`Sandbox::new`], for commands that may change something | the work tree and temporary folders, but nothing of git's own | all | none, unless it is allowed |
-//! | [`Sandbox::reading`], for those that only read and so go without asking | a temporary folder of their own | the work tree; programs of the system, and no program of the work tree | none, and no local sockets |
+//! | [`Sandbox::new`], for commands that may change something | the work tree and temporary folders, but none of git's own files | everything | none, unless it is allowed |
+//! | [`Sandbox::reading`], for commands that only read and run without asking | a private temporary folder | the work tree; programs of the system, but none of the work tree | none, and no local sockets |
 //!
-//! | what | how |
+//! | restriction | mechanism |
 //! |---|---|
 //! | writing, creating, deleting, renaming, linking outside of the writable folders; reading and running | Landlock, from Linux 5.13 on |
-//! | what is kept in a writable folder; modes, owners, times and attributes outside of them | a view of the file system of its own, where the system allows one |
-//! | TCP, UDP and every other socket than local ones | seccomp: no `socket` but `AF_UNIX`, no `io_uring`; Landlock besides, from 6.7 on |
+//! | protected places in a writable folder; modes, owners, times and attributes elsewhere | a separate view of the file system, where the system allows one |
+//! | TCP, UDP and every other socket except local ones | seccomp: no `socket` but `AF_UNIX`, no `io_uring`; also Landlock, from 6.7 on |
 //! | signals to processes outside, abstract local sockets | Landlock, from 6.12 on |
-//! | what root could do besides | no capabilities but those over files |
+//! | other powers of root | no capabilities except those over files |
 //!
 //! Not covered for commands that may change something: reading, and local sockets that have a path, because builds need
 //! both.

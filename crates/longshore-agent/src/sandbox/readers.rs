@@ -1,7 +1,8 @@
-//! What commands that only read need of the system: their programs, and files that these read.
+//! The parts of the system that commands need when they only read: their programs, and the files of these
+//! programs.
 //!
-//! The folders of `PATH` count as the system's unless they lie in the work tree or in a temporary folder, where what
-//! is to be read could have put programs of its own.
+//! The folders of `PATH` count as the system's, unless they are in the work tree or in a temporary folder,
+//! where the files to be read could include programs.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

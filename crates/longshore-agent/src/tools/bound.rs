@@ -1,4 +1,4 @@
-//! How much is kept of what a tool says: nearly all for the log, the beginning and the end for the model.
+//! How much of a tool's output is kept: nearly everything for the log, beginning and end for the model.
 
 use std::collections::VecDeque;
 
@@ -119,7 +119,7 @@ fn incomplete(bytes: &[u8]) -> usize {
 
 /// All that was printed, up to a limit: then its beginning and its end.
 #[derive(Debug)]
-pub(super) struct Collected {
+pub(super) struct BoundedOutput {
     head: String,
     gap: Gap,
     tail: VecDeque<String>,
@@ -127,7 +127,7 @@ pub(super) struct Collected {
     limit: usize,
 }
 
-impl Collected {
+impl BoundedOutput {
     /// Nothing yet, and at most so many bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self { head: String::new(), gap: Gap::default(), tail: VecDeque::new(), tail_bytes: 0, limit }
@@ -157,7 +157,7 @@ impl Collected {
     }
 
     /// What follows, with a gap of its own perhaps. There is one gap all the same: what lies between two joins it.
-    pub(super) fn append(&mut self, next: &Collected) {
+    pub(super) fn append(&mut self, next: &BoundedOutput) {
         self.push(&next.head);
         if next.gap != Gap::default() {
             self.tail.drain(..).for_each(|text| self.gap.add(&text));
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn what_is_collected_is_bounded() {
-        let mut collected = Collected::new(20);
+        let mut collected = BoundedOutput::new(20);
         for number in 0..100 {
             collected.push(&format!("{number:02}\n"));
         }
@@ -248,7 +248,7 @@ mod tests {
             collected.text(),
             "00\n01\n02\n0\n[... 280 bytes (93 lines) left out ...]\n\n97\n98\n99\n"
         );
-        let mut all = Collected::new(20);
+        let mut all = BoundedOutput::new(20);
         all.push("0123456789abcdefghij");
         assert_eq!(all.text(), "0123456789abcdefghij");
     }
@@ -265,23 +265,23 @@ mod tests {
     #[test]
     fn what_is_cut_twice_says_how_much_of_the_whole_is_missing() {
         let line = "0123456789abcde\n";
-        let (mut printed, count) = (Collected::new(WHOLE_LIMIT), 1_000_000);
+        let (mut printed, count) = (BoundedOutput::new(WHOLE_LIMIT), 1_000_000);
         (0..count).for_each(|_| printed.push(line));
         for told in [printed.text(), printed.for_model()] {
             let (kept, bytes, lines) = missing(&told);
             assert_eq!(kept.len() + bytes, count * line.len());
             assert_eq!(kept.lines().count() + lines, count);
         }
-        let mut coloured = Collected::new(20);
+        let mut coloured = BoundedOutput::new(20);
         (0..100).for_each(|_| coloured.push("\u{1b}[1mx\u{1b}[0m\n"));
         assert!(coloured.for_model().ends_with("(98 lines) left out ...]\nx\n"), "{}", coloured.for_model());
     }
 
     #[test]
     fn what_follows_with_a_gap_leaves_one_gap() {
-        let mut printed = Collected::new(4_000);
+        let mut printed = BoundedOutput::new(4_000);
         for _ in 0..2 {
-            let mut unread = Collected::new(1_000);
+            let mut unread = BoundedOutput::new(1_000);
             (0..1_000).for_each(|number| unread.push(&format!("{number:03}\n")));
             printed.append(&unread);
         }

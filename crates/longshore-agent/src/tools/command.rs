@@ -1,4 +1,4 @@
-//! A command as the model gives it, and the process that it becomes.
+//! A command from the model, and its process.
 
 use std::ffi::OsString;
 use std::io;
@@ -151,7 +151,7 @@ pub(super) fn explain(script: &Script, error: &io::Error) -> String {
     match (script, error.kind()) {
         (Script::Words(words), io::ErrorKind::NotFound) => {
             let program = words.first().map_or("", String::as_str);
-            format!("{program} was not found; give a line as a string to have it read by a shell")
+            format!("{program} was not found; to run a shell line, give it as one string")
         }
         (Script::Words(_) | Script::Line(_), _) => format!("the command did not start: {error}"),
     }

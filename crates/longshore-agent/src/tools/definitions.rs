@@ -1,4 +1,4 @@
-//! The tools that are always there, as the model is told of them.
+//! The definitions of the built-in tools for the model.
 
 use longshore_models::tool::ToolDefinition;
 use serde_json::{Value, json};

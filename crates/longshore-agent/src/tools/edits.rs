@@ -1,25 +1,25 @@
-//! Changes of files that are planned first and then made, all or none.
+//! File changes that are planned first and then made, all or none.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use longshore_model::host_io::HostFault;
 use longshore_model::item::{FileChange, FileChangeKind, FileDiff, ToolStatus};
-use longshore_model::work::WorkFault;
 use similar::TextDiff;
 
 use super::text::{Encoding, text_of};
-use longshore_drivers::diff::all_lines;
-use longshore_drivers::work::files::{locate, write_at};
+use longshore_drivers::host_io::files::{locate, write_at};
+use longshore_drivers::kit::diff::all_lines;
 
 /// Changes that are not made yet. Later ones see what earlier ones would leave.
 #[derive(Debug)]
 pub(super) struct Edits {
     root: PathBuf,
-    touched: Vec<Touched>,
+    touched: Vec<EditedFile>,
 }
 
 #[derive(Debug)]
-struct Touched {
+struct EditedFile {
     /// As the model named it.
     path: String,
     file: PathBuf,
@@ -39,7 +39,7 @@ impl Edits {
     /// What a file would hold by now.
     pub(super) fn text(&mut self, path: &str) -> Result<String, String> {
         let touched = self.touch(path)?;
-        touched.after.clone().ok_or_else(|| WorkFault::Missing(path.to_owned()).to_string())
+        touched.after.clone().ok_or_else(|| HostFault::Missing(path.to_owned()).to_string())
     }
 
     /// A new file.
@@ -84,7 +84,7 @@ impl Edits {
         Ok(())
     }
 
-    fn touch(&mut self, path: &str) -> Result<&mut Touched, String> {
+    fn touch(&mut self, path: &str) -> Result<&mut EditedFile, String> {
         if path.is_empty() {
             return Err("a path is empty".to_owned());
         }
@@ -94,12 +94,12 @@ impl Edits {
             None => {
                 let (before, encoding) = match text_of(&file, path) {
                     Ok((text, encoding)) => (Some(text), encoding),
-                    Err(WorkFault::Missing(_)) => (None, Encoding::default()),
+                    Err(HostFault::Missing(_)) => (None, Encoding::default()),
                     Err(fault) => return Err(fault.to_string()),
                 };
                 let (path, after) = (path.to_owned(), before.clone());
                 let (moved_to, moved_from) = (None, None);
-                self.touched.push(Touched { path, file, encoding, before, after, moved_to, moved_from });
+                self.touched.push(EditedFile { path, file, encoding, before, after, moved_to, moved_from });
                 self.touched.len() - 1
             }
         };
@@ -163,7 +163,7 @@ impl Edits {
     }
 }
 
-impl Touched {
+impl EditedFile {
     fn make(&self) -> Result<(), String> {
         match &self.after {
             Some(content) => {
@@ -189,7 +189,7 @@ fn missing_folders(file: &Path) -> Vec<PathBuf> {
 }
 
 /// Undoes what was made, and says so.
-fn take_back(made: &[(&Touched, Vec<PathBuf>)], fault: &str) -> String {
+fn take_back(made: &[(&EditedFile, Vec<PathBuf>)], fault: &str) -> String {
     let mut stuck = Vec::new();
     for (touched, folders) in made.iter().rev() {
         let undone = match &touched.before {
@@ -208,7 +208,7 @@ fn take_back(made: &[(&Touched, Vec<PathBuf>)], fault: &str) -> String {
     match stuck.is_empty() {
         true => format!("Nothing was changed. {fault}"),
         false => {
-            format!("{fault}; and what was changed before could not be taken back: {}", stuck.join("; "))
+            format!("{fault}; and earlier changes could not be taken back: {}", stuck.join("; "))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the loop and its tools say to each other.
+//! The messages between the loop and its tools.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use longshore_model::mcp::McpServer;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::bound::{Collected, for_model};
+use super::bound::{BoundedOutput, for_model};
 
 /// A call of a tool, as the model wrote it.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,39 +21,39 @@ pub struct ToolInvocation {
     pub id: String,
     /// Which tool: `shell`, `server.tool`, `server__tool`.
     pub name: String,
-    /// With what.
+    /// The arguments.
     pub arguments: Value,
 }
 
 /// Whether a call may run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallVerdict {
-    /// It may.
+    /// The call may run.
     Go,
-    /// If a person says so.
+    /// The call may run if a person approves it.
     Ask(CallApproval),
-    /// It may not; the model is told why.
+    /// The call may not run; the model gets the reason.
     Refuse(String),
 }
 
 /// What a person is asked before a call runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallApproval {
-    /// Why it is asked, in a sentence.
+    /// Why a person is asked, in a sentence.
     pub reason: String,
     /// What could go wrong.
     pub risks: Vec<Risk>,
     /// What the approval is about. What a yes for the whole session allows is in [`CallApproval::always`].
     pub subject: Subject,
-    /// The rules that a yes for the whole session adds, see [`Toolbox::allow`](super::Toolbox::allow). Empty when a
-    /// yes can be said for this call only.
+    /// The rules that a yes for the whole session adds, see [`Toolbox::allow`](super::Toolbox::allow). Empty
+    /// if a yes counts for this call only.
     pub always: Vec<String>,
 }
 
 /// What can go wrong with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Risk {
-    /// It touches what is not in the work tree.
+    /// The call affects something outside of the work tree.
     Outside,
     /// It talks to other machines.
     Network,
@@ -75,58 +75,59 @@ impl Risk {
     }
 }
 
-/// What a call that runs may do. The verdict is looked at again with it: what was true when it was asked may not be now.
+/// What a running call may do. The verdict is checked again with it, because the facts may have changed since
+/// the approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permit {
     /// The mode that it runs in.
     pub mode: Mode,
-    /// Whether a person said yes to what was asked.
+    /// Whether a person approved the call.
     pub approved: bool,
 }
 
-/// What a call says while it runs.
+/// The progress of a running call.
 #[derive(Debug)]
 pub enum Progress {
     /// More of its output.
     Output(String),
-    /// Something that it needs to know from a person before it can go on.
+    /// A question for a person, which the call must have answered before it continues.
     Ask(Elicitation),
 }
 
-/// What an MCP server wants to know.
+/// A question of an MCP server.
 #[derive(Debug)]
 pub struct Elicitation {
-    /// Which server.
+    /// The server.
     pub server: String,
     /// The question.
     pub message: String,
-    /// What is to be filled in. Empty when it is only to be agreed to.
+    /// The fields to fill in. Empty if the person only has to agree.
     pub fields: Vec<Field>,
     /// A page that the person is asked to visit.
     pub url: Option<String>,
-    /// Takes the answer. Dropped without one, the server is told that nobody wanted to answer.
+    /// Takes the answer. If it is dropped, the server learns that nobody answered.
     pub answer: oneshot::Sender<QuestionAnswer>,
 }
 
 /// What came of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResult {
-    /// What the model is told: the beginning and the end, with what was left out between them.
+    /// The text for the model: beginning and end, with a note of what is left out.
     pub content: String,
-    /// All of it, for the log.
+    /// The whole text, for the log.
     pub whole: String,
-    /// Whether it did what it should.
+    /// Whether the call succeeded.
     pub success: bool,
     /// How it ended.
     pub outcome: ToolOutcome,
-    /// What it changed.
+    /// The file changes of the call.
     pub diff: Option<FileDiff>,
     /// Images that the model is to look at.
     pub images: Vec<Attachment>,
 }
 
 impl ToolResult {
-    /// It went well.
+    /// A successful result.
     pub fn done(text: impl Into<String>) -> Self {
         Self::ended(ToolStatus::Completed, text)
     }
@@ -136,14 +137,14 @@ impl ToolResult {
         Self::ended(ToolStatus::Failed, text)
     }
 
-    /// It ended so.
+    /// A result with this status.
     pub fn ended(status: ToolStatus, text: impl Into<String>) -> Self {
         let whole = text.into();
         Self::told(status, for_model(&whole), whole)
     }
 
     /// A command ended so, and printed this.
-    pub(super) fn printed(status: ToolStatus, printed: &Collected) -> Self {
+    pub(super) fn printed(status: ToolStatus, printed: &BoundedOutput) -> Self {
         Self::told(status, printed.for_model(), printed.text())
     }
 
@@ -175,9 +176,10 @@ pub struct ToolSettings {
     pub secrets: Vec<String>,
     /// The MCP servers to start or to reach.
     pub servers: Vec<McpServer>,
-    /// How long they are waited for at the beginning. Those that take longer bring their tools when they are ready.
+    /// How long the session waits for MCP servers at its start. Slower servers bring their tools when they
+    /// are ready.
     pub servers_within: Duration,
-    /// How long an MCP server may say nothing during a call.
+    /// How long an MCP server may be silent during a call.
     pub mcp_timeout: Duration,
     /// The same for some of them, by their names.
     pub mcp_timeouts: BTreeMap<String, Duration>,

@@ -1,16 +1,16 @@
-//! The tools of the built-in agent: what there is, whether it may run, and running it.
+//! The tools of the built-in agent: which there are, whether a call may run, and how it runs.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `interface` | what the loop and its tools say to each other |
-//! | `definitions`, `request` | the tools as the model is told of them, and a call once it is understood |
+//! | `interface` | the messages between the loop and its tools |
+//! | `definitions`, `request` | the definitions of the tools for the model, and a parsed call |
 //! | `judge` | whether a call may run: mode, rules, paths, commands that only read |
-//! | `setting` | where commands run, and what they are locked into |
-//! | `shell`, `exec`, `command` | commands that run to their end, and terminals that go on |
+//! | `setting` | the sandbox of a command |
+//! | `shell`, `exec`, `command` | commands that run until they end, and terminals that stay open |
 //! | `patch`, `edits` | changes of files, all or none |
-//! | `read`, `search`, `text` | looking at files |
+//! | `read`, `search`, `text` | tools that only read files |
 //! | `mcp` | tools of other programs |
-//! | `bound` | how much is kept of what a tool says |
+//! | `bound` | how much of a tool's output is kept |
 
 mod bound;
 mod command;
@@ -44,9 +44,9 @@ use self::mcp::Servers;
 use self::request::ToolRequest;
 use self::setting::{CommandContext, Temporary};
 use crate::sandbox;
-use longshore_drivers::work::files::locate;
+use longshore_drivers::host_io::files::locate;
 
-pub use mcp::News;
+pub use mcp::McpStart;
 
 pub use interface::{
     CallApproval, CallVerdict, Elicitation, Permit, Progress, Risk, ToolInvocation, ToolResult, ToolSettings,
@@ -71,7 +71,7 @@ pub struct Toolbox {
     temporary: Arc<Temporary>,
     terminals: Terminals,
     servers: Servers,
-    news: Mutex<Option<mpsc::Receiver<News>>>,
+    news: Mutex<Option<mpsc::Receiver<McpStart>>>,
     notices: Vec<String>,
 }
 
@@ -113,7 +113,7 @@ impl Toolbox {
     }
 
     /// What happens later to MCP servers that were not ready at the beginning. It can be taken once.
-    pub fn news(&self) -> Option<mpsc::Receiver<News>> {
+    pub fn news(&self) -> Option<mpsc::Receiver<McpStart>> {
         self.news.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -122,7 +122,7 @@ impl Toolbox {
         &self.notices
     }
 
-    /// The tools, as the model is told of them. Those of MCP servers may change while they run.
+    /// The definitions of the tools for the model. The tools of MCP servers may change at any time.
     pub fn definitions(&self) -> Vec<ToolDefinition> {
         let mut definitions = definitions::built_in();
         definitions.extend(self.servers.definitions());
@@ -156,7 +156,8 @@ impl Toolbox {
         shown
     }
 
-    /// Whether a call may run in this mode. What cannot be understood, or cannot be done, is refused with what is wrong.
+    /// Whether a call may run in this mode. A call that is malformed or impossible is refused with the
+    /// reason.
     pub fn verdict(&self, call: &ToolInvocation, mode: Mode) -> CallVerdict {
         match ToolRequest::of(call, &self.servers) {
             Ok(request) => self.judge(&request, mode),
@@ -201,7 +202,7 @@ impl Toolbox {
         known.extend(rules.iter().cloned());
     }
 
-    /// Runs a call to its end, or until it is cancelled. Whoever drops the future stops it as well.
+    /// Runs a call until it ends or is cancelled. Dropping the future stops the call too.
     pub async fn run(
         &self,
         call: ToolInvocation,

@@ -1,4 +1,4 @@
-//! `read_file`, `fetch_file`, `list_dir`, `view_image`: looking at files.
+//! `read_file`, `fetch_file`, `list_dir`, `view_image`: tools that only read files.
 
 use std::fmt::Write;
 use std::fs;
@@ -10,8 +10,8 @@ use serde::Deserialize;
 use super::ToolResult;
 use super::bound::floor;
 use super::text::text_of;
-use longshore_drivers::contents::picture_of;
-use longshore_drivers::work::files::bytes_of;
+use longshore_drivers::host_io::files::bytes_of;
+use longshore_drivers::kit::contents::picture_of;
 
 /// How many lines of a file are read when nothing else is said.
 pub(super) const LINES: usize = 2000;

@@ -1,4 +1,4 @@
-//! What a call wants, once its name and its arguments are understood.
+//! A call after its name and its arguments are parsed.
 
 use longshore_model::item::ToolKind;
 use serde::Deserialize;

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::ToolResult;
 use super::bound::floor;
 use super::text::latin1;
-use longshore_drivers::work::files::bytes_of;
+use longshore_drivers::host_io::files::bytes_of;
 
 /// How many matching lines are told when nothing else is said.
 const MATCHES: usize = 200;

@@ -1,12 +1,12 @@
-//! Where a command runs, and what it is locked into: by what it does, the mode, and who allowed it.
+//! The sandbox of a command, depending on the command, the mode, and who allowed it.
 //!
-//! | command | writes in | but for |
+//! | command | writes in | except |
 //! |---|---|---|
-//! | only reads, in the work tree | a folder of its own | |
+//! | only reads, in the work tree | a private folder | |
 //! | only reads, elsewhere | temporary folders | |
 //! | anything, in `full` | the work tree | |
-//! | git alone | the work tree, and what git keeps of it elsewhere | git's settings and hooks, unless a person allowed a command that is there to change them |
-//! | anything else | the work tree | all of git's own |
+//! | git alone | the work tree, and what git keeps of it elsewhere | git's settings and hooks, unless a person allowed a command whose purpose is to change them |
+//! | anything else | the work tree | all of git's own files |
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::git::kept::{self, Sources, Unmade};
 use crate::git::places;
 use crate::git::quiet::{Quiet, ignored_names};
 use crate::sandbox::Sandbox;
-use longshore_drivers::work::files::locate;
+use longshore_drivers::host_io::files::locate;
 
 /// Why a command does not run where git's settings cannot be kept from it.
 const UNTOLD: &str = "git does not tell its settings here: there are very many, or it waits for something. So they cannot \

@@ -1,22 +1,22 @@
-//! `shell`: a command that runs to its end, in a process group of its own, heard while it runs.
+//! `shell`: a command that runs until it ends, in its own process group, with live output.
 
 use std::io;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use longshore_model::host_io::Exit;
 use longshore_model::item::{ToolOutcome, ToolStatus};
-use longshore_model::work::Exit;
 use serde::Deserialize;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::bound::{Collected, Decoder, WHOLE_LIMIT};
+use super::bound::{BoundedOutput, Decoder, WHOLE_LIMIT};
 use super::command::{CommandSetting, Script, Surroundings, explain};
 use super::{Progress, ToolResult};
+use longshore_drivers::host_io::terminals::exit_of;
 use longshore_drivers::leash::{self, Group, Mark};
-use longshore_drivers::work::terminals::exit_of;
 
 /// How long a command may run when nothing else is said.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
@@ -69,7 +69,7 @@ pub(super) async fn run(
         Ok(started) => started,
         Err(error) => return ToolResult::failed(explain(&run.script, &error)),
     };
-    let mut printed = Collected::new(WHOLE_LIMIT);
+    let mut printed = BoundedOutput::new(WHOLE_LIMIT);
     let mut group = group;
     let end = hear(&mut group, pipe, &mut printed, progress, run.timeout, cancel).await;
     result(&run, end, printed, group.left_behind(), began.elapsed())
@@ -89,7 +89,7 @@ fn start(run: &ShellRun, surroundings: &Surroundings) -> io::Result<(Group, pipe
 async fn hear(
     group: &mut Group,
     mut pipe: pipe::Receiver,
-    printed: &mut Collected,
+    printed: &mut BoundedOutput,
     progress: mpsc::Sender<Progress>,
     timeout: Duration,
     cancel: CancellationToken,
@@ -150,7 +150,13 @@ fn take(decoder: &mut Decoder, chunk: &[u8], read: io::Result<usize>, open: &mut
     decoder.decode(bytes)
 }
 
-fn result(run: &ShellRun, end: End, mut printed: Collected, left: &[String], took: Duration) -> ToolResult {
+fn result(
+    run: &ShellRun,
+    end: End,
+    mut printed: BoundedOutput,
+    left: &[String],
+    took: Duration,
+) -> ToolResult {
     let (status, exit_code, remark) = match end {
         End::Exited(Exit { code: Some(0), .. }) => (ToolStatus::Completed, Some(0), None),
         End::Exited(Exit { code: Some(code), .. }) => {
@@ -174,13 +180,16 @@ fn result(run: &ShellRun, end: End, mut printed: Collected, left: &[String], too
         sandbox.and_then(|sandbox| sandbox.explain(&run.script.line(), exit_code, &printed.text()));
     let ended = (!left.is_empty()).then(|| {
         format!(
-            "[it left {} running in the background, which ended with the call; run what is to go on with unified_exec]",
+            "[the command left {} running in the background, which ended with the call; use unified_exec for a process that should continue]",
             left.join(", ")
         )
     });
     let made = run.setting.unmade.iter().flat_map(|unmade| unmade.undo());
     let made = made.map(|path| {
-        format!("[sandbox] It made {}, which can make git run programs. That was taken away.", path.display())
+        format!(
+            "[sandbox] The command created {}, which can make git run programs. The agent removed it.",
+            path.display()
+        )
     });
     for line in remark.into_iter().chain(ended).chain(explained).chain(made) {
         printed.remark(&line);

@@ -1,10 +1,10 @@
-//! The bytes of a text file as text, and back: UTF-8, with or without a mark at its beginning, or Latin-1.
+//! The bytes of a text file as text, and back: UTF-8 with or without a byte order mark, or Latin-1.
 
 use std::path::Path;
 
-use longshore_model::work::WorkFault;
+use longshore_model::host_io::HostFault;
 
-use longshore_drivers::work::files::bytes_of;
+use longshore_drivers::host_io::files::bytes_of;
 
 /// What some programs put before a text to say that it is UTF-8.
 const MARK: &str = "\u{feff}";
@@ -39,9 +39,9 @@ impl Encoding {
 }
 
 /// The text of a file that was resolved, without a mark, and how it is written.
-pub(super) fn text_of(file: &Path, path: &str) -> Result<(String, Encoding), WorkFault> {
+pub(super) fn text_of(file: &Path, path: &str) -> Result<(String, Encoding), HostFault> {
     decode(bytes_of(file, path)?)
-        .ok_or_else(|| WorkFault::Unfit { path: path.to_owned(), fault: "is no text".to_owned() })
+        .ok_or_else(|| HostFault::Unfit { path: path.to_owned(), fault: "is no text".to_owned() })
 }
 
 fn decode(bytes: Vec<u8>) -> Option<(String, Encoding)> {

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::desk::{Desk, settings};
+use super::harness::{MachineHarness, settings};
 use super::histories::check;
 
 /// What may be thrown at the machine. Calls go by number, so that most of it meets something.
@@ -100,7 +100,7 @@ fn thrown() -> impl Strategy<Value = Thrown> {
 
 /// What is thrown, made of what the machine has said so far.
 struct Thrower {
-    desk: Desk,
+    harness: MachineHarness,
     request: u64,
     turn: TurnId,
 }
@@ -109,7 +109,7 @@ impl Thrower {
     /// The last calls that were made, the newest first.
     fn call(&self, back: usize) -> String {
         use longshore_models::history::HistoryItem;
-        let calls = self.desk.said.iter().rev().filter_map(|said| match &said.history {
+        let calls = self.harness.said.iter().rev().filter_map(|said| match &said.history {
             Some(HistoryItem::FunctionCall { call_id, .. }) => Some(call_id.clone()),
             _ => None,
         });
@@ -117,16 +117,16 @@ impl Thrower {
     }
 
     fn model(&mut self, event: Event<'static>) {
-        self.desk.handle(MachineInput::Model { number: self.request, event });
+        self.harness.handle(MachineInput::Model { number: self.request, event });
     }
 
     fn throw(&mut self, thrown: Thrown) {
         match thrown {
             // Nobody prompts an agent that works; all else may come at any time.
-            Thrown::Prompt if self.desk.machine.is_working() => {}
-            Thrown::Prompt => self.turn = self.desk.prompt("do"),
-            Thrown::Steer => self.desk.steer(self.turn, "rather"),
-            Thrown::Interrupt => self.desk.tell(AgentCommand::Interrupt { turn: self.turn }),
+            Thrown::Prompt if self.harness.machine.is_working() => {}
+            Thrown::Prompt => self.turn = self.harness.prompt("do"),
+            Thrown::Steer => self.harness.steer(self.turn, "rather"),
+            Thrown::Interrupt => self.harness.tell(AgentCommand::Interrupt { turn: self.turn }),
             Thrown::Text(text) => self.model(Event::Text(text.into())),
             Thrown::TextDone => self.model(Event::TextDone("all words".into())),
             Thrown::Thought => self.model(Event::Reasoning("hm".into())),
@@ -152,14 +152,14 @@ impl Thrower {
                     1 => CallVerdict::Ask(ask),
                     _ => CallVerdict::Refuse("no".to_owned()),
                 };
-                self.desk.handle(MachineInput::Weighed { call: self.call(call), verdict, preview: None });
+                self.harness.handle(MachineInput::Weighed { call: self.call(call), verdict, preview: None });
             }
             Thrown::Printed(call) => {
-                self.desk.handle(MachineInput::Printed { call: self.call(call), text: "out".to_owned() });
+                self.harness.handle(MachineInput::Printed { call: self.call(call), text: "out".to_owned() });
             }
             Thrown::Wonders(call) => {
                 let (source, text) = ("s".to_owned(), "?".to_owned());
-                self.desk.handle(MachineInput::Wonders {
+                self.harness.handle(MachineInput::Wonders {
                     call: self.call(call),
                     asker: 1,
                     source,
@@ -169,20 +169,20 @@ impl Thrower {
             }
             Thrown::Ran(call, well) => {
                 let result = if well { ToolResult::done("done") } else { ToolResult::failed("bad") };
-                self.desk.handle(MachineInput::Ran { call: self.call(call), result: Box::new(result) });
+                self.harness.handle(MachineInput::Ran { call: self.call(call), result: Box::new(result) });
             }
             Thrown::Decide(decision) => {
-                let asked = self.desk.drafts().rev().find_map(|draft| match &draft.body {
+                let asked = self.harness.drafts().rev().find_map(|draft| match &draft.body {
                     Body::ApprovalRequested(request) => Some(request.approval),
                     _ => None,
                 });
                 let approval = asked.unwrap_or(ApprovalId(Uuid::nil()));
                 let decision =
                     ApprovalDecision { decision, message: None, input: None, by: "owner".to_owned() };
-                self.desk.tell(AgentCommand::Decide { approval, decision });
+                self.harness.tell(AgentCommand::Decide { approval, decision });
             }
             Thrown::Answer => {
-                let asked = self.desk.drafts().rev().find_map(|draft| match &draft.body {
+                let asked = self.harness.drafts().rev().find_map(|draft| match &draft.body {
                     Body::QuestionAsked(request) => Some(request.question),
                     _ => None,
                 });
@@ -192,7 +192,7 @@ impl Thrower {
                     answers: Default::default(),
                     by: "owner".to_owned(),
                 };
-                self.desk.tell(AgentCommand::Answer { question, answer });
+                self.harness.tell(AgentCommand::Answer { question, answer });
             }
             Thrown::Child(call, news) => {
                 let news = match news {
@@ -200,14 +200,15 @@ impl Thrower {
                     1 => ChildNews::Said { text: "word".to_owned() },
                     _ => ChildNews::Ended { outcome: TurnOutcome::Completed, text: "end".to_owned() },
                 };
-                self.desk.tell(AgentCommand::Child { call: self.call(call), news });
+                self.harness.tell(AgentCommand::Child { call: self.call(call), news });
             }
             Thrown::Tick => {
-                self.desk.now = self.desk.machine.deadline().map_or(self.desk.now, |until| until.micros());
-                self.desk.handle(MachineInput::Tick);
+                self.harness.now =
+                    self.harness.machine.deadline().map_or(self.harness.now, |until| until.micros());
+                self.harness.handle(MachineInput::Tick);
             }
         }
-        if let Some((number, request)) = self.desk.asked() {
+        if let Some((number, request)) = self.harness.asked() {
             check(&request.history).unwrap();
             self.request = number;
         }
@@ -220,26 +221,26 @@ proptest! {
     #[test]
     fn leaves_a_legal_history(all in proptest::collection::vec(thrown(), 1..80)) {
         let settings = ReactSettings { context_window: 3_000, max_retries: 2, ..settings() };
-        let desk = Desk::with(settings.clone(), Vec::new());
-        let mut thrower = Thrower { desk, request: 0, turn: TurnId(Uuid::nil()) };
+        let harness = MachineHarness::with(settings.clone(), Vec::new());
+        let mut thrower = Thrower { harness, request: 0, turn: TurnId(Uuid::nil()) };
         for one in all {
             thrower.throw(one);
-            prop_assert_eq!(check(&thrower.desk.machine.history().legal()), Ok(()));
+            prop_assert_eq!(check(&thrower.harness.machine.history().legal()), Ok(()));
         }
-        let desk = &thrower.desk;
-        let lines = desk.lines();
+        let harness = &thrower.harness;
+        let lines = harness.lines();
         let anew = Memory::of_lines(&lines);
         prop_assert_eq!(check(&anew.history.legal()), Ok(()));
-        if !desk.machine.is_working() {
-            prop_assert_eq!(&anew.history, desk.machine.history(), "an agent that starts anew stands where it stood");
+        if !harness.machine.is_working() {
+            prop_assert_eq!(&anew.history, harness.machine.history(), "an agent that starts anew stands where it stood");
         }
-        let begun = desk.told.iter().filter(|(_, line)| line.contains("\"do\"")).count();
-        let ended = desk.drafts().filter(|draft| matches!(draft.body, Body::TurnFinished(_))).count();
-        prop_assert_eq!(begun, ended + usize::from(desk.machine.is_working()));
+        let begun = harness.told.iter().filter(|(_, line)| line.contains("\"do\"")).count();
+        let ended = harness.drafts().filter(|draft| matches!(draft.body, Body::TurnFinished(_))).count();
+        prop_assert_eq!(begun, ended + usize::from(harness.machine.is_working()));
         let (started, finished) = (
-            desk.drafts().filter(|draft| matches!(draft.body, Body::ToolStarted(_))).count(),
-            desk.drafts().filter(|draft| matches!(draft.body, Body::ToolFinished(_))).count(),
+            harness.drafts().filter(|draft| matches!(draft.body, Body::ToolStarted(_))).count(),
+            harness.drafts().filter(|draft| matches!(draft.body, Body::ToolFinished(_))).count(),
         );
-        prop_assert!(started == finished || desk.machine.is_working(), "{started} began, {finished} ended");
+        prop_assert!(started == finished || harness.machine.is_working(), "{started} began, {finished} ended");
     }
 }

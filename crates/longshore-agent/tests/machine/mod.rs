@@ -2,9 +2,9 @@
 
 mod anything;
 mod cuts;
-mod desk;
+mod harness;
 mod histories;
 mod order;
-mod own;
+mod session_tools;
 mod thoughts;
 mod turns;

@@ -9,43 +9,43 @@ use longshore_model::lifecycle::TurnOutcome;
 use longshore_models::tool::ToolDefinition;
 use serde_json::json;
 
-use super::desk::{Desk, call, ended};
+use super::harness::{MachineHarness, call, ended};
 
-fn begun(desk: &Desk) -> Vec<String> {
+fn begun(harness: &MachineHarness) -> Vec<String> {
     let name = |draft: &longshore_model::event::Draft| match &draft.body {
         Body::ToolStarted(shown) => Some(shown.input["n"].to_string()),
         _ => None,
     };
-    desk.drafts().filter_map(name).collect()
+    harness.drafts().filter_map(name).collect()
 }
 
 #[test]
 fn a_call_is_shown_when_it_begins_and_looks_do_not_wait_for_commands() {
-    let mut desk = Desk::new();
-    let turn = desk.prompt("go");
-    desk.answer(vec![
+    let mut harness = MachineHarness::new();
+    let turn = harness.prompt("go");
+    harness.answer(vec![
         call("a", "shell", r#"{"n":1}"#),
         call("b", "shell", r#"{"n":2}"#),
         call("c", "read_file", r#"{"n":3}"#),
         ended(),
     ]);
-    assert!(begun(&desk).is_empty(), "nothing has begun");
-    let runs: Vec<String> = desk.let_go().into_iter().map(|(call, _)| call.id).collect();
+    assert!(begun(&harness).is_empty(), "nothing has begun");
+    let runs: Vec<String> = harness.let_go().into_iter().map(|(call, _)| call.id).collect();
     assert_eq!(runs, ["a", "c"], "what only looks does not wait for commands");
-    assert_eq!(begun(&desk), ["1", "3"]);
-    desk.ran("a", "A");
-    assert_eq!(begun(&desk), ["1", "3", "2"]);
+    assert_eq!(begun(&harness), ["1", "3"]);
+    harness.ran("a", "A");
+    assert_eq!(begun(&harness), ["1", "3", "2"]);
     // What never began is shown with its end.
-    desk.tell(AgentCommand::Interrupt { turn });
-    assert_eq!(begun(&desk).len(), 3);
-    let finished = desk.drafts().filter(|draft| matches!(draft.body, Body::ToolFinished(_))).count();
+    harness.tell(AgentCommand::Interrupt { turn });
+    assert_eq!(begun(&harness).len(), 3);
+    let finished = harness.drafts().filter(|draft| matches!(draft.body, Body::ToolFinished(_))).count();
     assert_eq!(finished, 3);
-    let turn = desk.prompt("again");
-    desk.answer(vec![call("d", "shell", r#"{"n":4}"#), call("e", "shell", r#"{"n":5}"#), ended()]);
-    desk.let_go();
-    let at = desk.drafts().count();
-    desk.tell(AgentCommand::Interrupt { turn });
-    let kinds: Vec<String> = desk
+    let turn = harness.prompt("again");
+    harness.answer(vec![call("d", "shell", r#"{"n":4}"#), call("e", "shell", r#"{"n":5}"#), ended()]);
+    harness.let_go();
+    let at = harness.drafts().count();
+    harness.tell(AgentCommand::Interrupt { turn });
+    let kinds: Vec<String> = harness
         .drafts()
         .skip(at)
         .map(|draft| serde_json::to_value(&draft.body).unwrap()["type"].as_str().unwrap().to_owned())
@@ -55,9 +55,9 @@ fn a_call_is_shown_when_it_begins_and_looks_do_not_wait_for_commands() {
 
 #[test]
 fn what_is_offered_is_said_truly() {
-    let mut desk = Desk::new();
-    desk.prompt("go");
-    let (_, request) = desk.asked().unwrap();
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
+    let (_, request) = harness.asked().unwrap();
     assert!(
         request.instructions.contains("commands and edits run one after another"),
         "{}",
@@ -73,13 +73,13 @@ fn what_is_offered_is_said_truly() {
 
 #[test]
 fn a_tool_that_there_is_not_is_answered_with_all_that_there_are() {
-    let mut desk = Desk::new();
-    desk.prompt("go");
-    desk.answer(vec![call("a", "nothing", "{}"), ended()]);
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
+    harness.answer(vec![call("a", "nothing", "{}"), ended()]);
     let verdict =
         CallVerdict::Refuse("there is no tool called `nothing`; there are shell, read_file".to_owned());
-    desk.handle(MachineInput::Weighed { call: "a".to_owned(), verdict, preview: None });
-    let heard = format!("{:?}", desk.heard().last());
+    harness.handle(MachineInput::Weighed { call: "a".to_owned(), verdict, preview: None });
+    let heard = format!("{:?}", harness.heard().last());
     for name in [
         "shell, read_file, ",
         "ask_user",
@@ -94,7 +94,7 @@ fn a_tool_that_there_is_not_is_answered_with_all_that_there_are() {
 
 #[test]
 fn a_tool_of_a_server_goes_back_under_the_name_that_is_offered() {
-    let mut desk = Desk::new();
+    let mut harness = MachineHarness::new();
     let offered = |name: &str| ToolDefinition {
         name: name.to_owned(),
         description: String::new(),
@@ -102,55 +102,56 @@ fn a_tool_of_a_server_goes_back_under_the_name_that_is_offered() {
         side_by_side: false,
     };
     let tools = vec![offered("a__hello"), offered("a__say_it"), offered("a__a_long_name_0123abcd")];
-    desk.handle(MachineInput::Tools(tools));
-    desk.prompt("go");
-    desk.answer(vec![
+    harness.handle(MachineInput::Tools(tools));
+    harness.prompt("go");
+    harness.answer(vec![
         call("a", "a.hello", "{}"),
         call("b", "a.say/it", "{}"),
         call("c", "b.hello", "{}"),
         call("d", "a.a long name", "{}"),
         ended(),
     ]);
-    let weighed: Vec<String> = desk.weighed().into_iter().map(|call| call.name).collect();
+    let weighed: Vec<String> = harness.weighed().into_iter().map(|call| call.name).collect();
     assert_eq!(weighed, ["a__hello", "a__say_it", "b.hello", "a__a_long_name_0123abcd"]);
-    desk.let_go();
+    harness.let_go();
     for id in ["a", "b", "c", "d"] {
-        desk.ran(id, "hi");
+        harness.ran(id, "hi");
     }
-    let heard = format!("{:?}", desk.heard());
+    let heard = format!("{:?}", harness.heard());
     assert!(heard.contains("\"a__hello\"") && !heard.contains("\"a.hello\""), "{heard}");
 }
 
 #[test]
 fn a_fifth_delegation_waits_until_one_has_ended() {
-    let mut desk = Desk::new();
-    let turn = desk.prompt("go");
+    let mut harness = MachineHarness::new();
+    let turn = harness.prompt("go");
     let mut calls: Vec<_> = ["a", "b", "c", "d", "e", "f"]
         .iter()
         .map(|id| call(id, "delegate_to_codex", &format!(r#"{{"task":"{id}"}}"#)))
         .collect();
     calls.push(ended());
-    desk.answer(calls);
-    let tasks = |desk: &Desk| -> Vec<String> {
-        let begun = desk.said.iter().filter_map(|said| match &said.delegate.as_ref()?.wish {
+    harness.answer(calls);
+    let tasks = |harness: &MachineHarness| -> Vec<String> {
+        let begun = harness.said.iter().filter_map(|said| match &said.delegate.as_ref()?.wish {
             DelegateWish::Begin(task) => Some(task.task.clone()),
             DelegateWish::Recall => None,
         });
         begun.collect()
     };
-    assert_eq!(tasks(&desk), ["a", "b", "c", "d"]);
-    let shown =
-        |desk: &Desk| desk.drafts().filter(|draft| matches!(draft.body, Body::ToolStarted(_))).count();
-    assert_eq!(shown(&desk), 4, "those that wait have not begun");
+    assert_eq!(tasks(&harness), ["a", "b", "c", "d"]);
+    let shown = |harness: &MachineHarness| {
+        harness.drafts().filter(|draft| matches!(draft.body, Body::ToolStarted(_))).count()
+    };
+    assert_eq!(shown(&harness), 4, "those that wait have not begun");
     let end = ChildNews::Ended { outcome: TurnOutcome::Completed, text: "done".to_owned() };
-    desk.tell(AgentCommand::Child { call: "c".to_owned(), news: end.clone() });
-    assert_eq!(tasks(&desk), ["a", "b", "c", "d", "e"]);
-    assert_eq!(shown(&desk), 5);
+    harness.tell(AgentCommand::Child { call: "c".to_owned(), news: end.clone() });
+    assert_eq!(tasks(&harness), ["a", "b", "c", "d", "e"]);
+    assert_eq!(shown(&harness), 5);
     // One that waits is not called back: nobody knows of it.
-    desk.tell(AgentCommand::Interrupt { turn });
-    let recalled = desk.said.iter().filter_map(|said| said.delegate.as_ref());
+    harness.tell(AgentCommand::Interrupt { turn });
+    let recalled = harness.said.iter().filter_map(|said| said.delegate.as_ref());
     let recalled: Vec<&str> =
         recalled.filter(|one| one.wish == DelegateWish::Recall).map(|one| one.call.as_str()).collect();
     assert_eq!(recalled, ["a", "b", "d", "e"]);
-    assert_eq!(desk.outcome(), Some(TurnOutcome::Interrupted));
+    assert_eq!(harness.outcome(), Some(TurnOutcome::Interrupted));
 }

@@ -8,20 +8,20 @@ use longshore_models::api::{self, Event};
 use longshore_models::history::{History, HistoryItem};
 use serde_json::{Value, json};
 
-use super::desk::{Desk, call, ended, settings, text};
+use super::harness::{MachineHarness, call, ended, settings, text};
 use crate::stream_text::{call_delta, delta, finish, read};
 
 /// What a Chat service is told after an answer of these chunks, by an agent that was started anew in between or not.
 fn given_back(chunks: &[Value]) -> Value {
     let events = read(ModelApi::Chat, chunks);
-    let mut desk = Desk::new();
-    desk.prompt("go");
-    desk.answer(events);
-    desk.let_go();
-    desk.ran("a", "A");
-    let (_, request) = desk.asked().expect("the model was not asked");
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
+    harness.answer(events);
+    harness.let_go();
+    harness.ran("a", "A");
+    let (_, request) = harness.asked().expect("the model was not asked");
     let body: Value = serde_json::from_str(&api::body(ModelApi::Chat, request)).unwrap();
-    let mut anew = Desk::with(settings(), desk.lines());
+    let mut anew = MachineHarness::with(settings(), harness.lines());
     anew.prompt("more");
     let (_, request) = anew.asked().unwrap();
     let revived: Value = serde_json::from_str(&api::body(ModelApi::Chat, request)).unwrap();
@@ -143,18 +143,20 @@ fn what_signs_words_after_them_is_kept_and_a_thought_without_words_is_not() {
 
 #[test]
 fn another_service_is_not_told_what_this_one_thought() {
-    let mut desk =
-        Desk::with(ReactSettings { base_url: "https://one.example/v1".to_owned(), ..settings() }, Vec::new());
-    desk.prompt("go");
+    let mut harness = MachineHarness::with(
+        ReactSettings { base_url: "https://one.example/v1".to_owned(), ..settings() },
+        Vec::new(),
+    );
+    harness.prompt("go");
     let data = json!({ "reasoning_content": "hm" });
-    desk.answer(vec![Event::ReasoningDone { text: String::new(), data }, text("So."), ended()]);
-    let thoughts = |desk: &Desk| {
-        desk.heard().iter().filter(|item| matches!(item, HistoryItem::Reasoning { .. })).count()
+    harness.answer(vec![Event::ReasoningDone { text: String::new(), data }, text("So."), ended()]);
+    let thoughts = |harness: &MachineHarness| {
+        harness.heard().iter().filter(|item| matches!(item, HistoryItem::Reasoning { .. })).count()
     };
-    desk.prompt("again");
-    assert_eq!(thoughts(&desk), 1);
+    harness.prompt("again");
+    assert_eq!(thoughts(&harness), 1);
     let elsewhere = ReactSettings { base_url: "https://two.example/v1".to_owned(), ..settings() };
-    let mut other = Desk::with(elsewhere, desk.lines());
+    let mut other = MachineHarness::with(elsewhere, harness.lines());
     other.prompt("again");
     assert_eq!(thoughts(&other), 0);
     let before = json!({ "history": { "type": "reasoning", "step": 1, "api": "chat", "data": { "reasoning_content": "hm" } } });
@@ -164,12 +166,12 @@ fn another_service_is_not_told_what_this_one_thought() {
 
 #[test]
 fn an_id_that_the_service_gave_goes_back_as_it_is_where_that_is_taken() {
-    let mut desk = Desk::new();
-    desk.prompt("go");
-    desk.answer(vec![call("functions.shell:0", "shell", "{}"), ended()]);
-    desk.let_go();
-    desk.ran("functions.shell:0", "A");
-    let (_, request) = desk.asked().unwrap();
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
+    harness.answer(vec![call("functions.shell:0", "shell", "{}"), ended()]);
+    harness.let_go();
+    harness.ran("functions.shell:0", "A");
+    let (_, request) = harness.asked().unwrap();
     let body = |api| -> Value { serde_json::from_str(&api::body(api, request)).unwrap() };
     let chat = body(ModelApi::Chat);
     assert_eq!(chat["messages"][2]["tool_calls"][0]["id"], "functions.shell:0");
@@ -186,51 +188,51 @@ fn an_id_that_the_service_gave_goes_back_as_it_is_where_that_is_taken() {
 
 #[test]
 fn two_messages_of_one_speaker_are_one() {
-    let mut desk = Desk::new();
-    desk.prompt("first");
+    let mut harness = MachineHarness::new();
+    harness.prompt("first");
     let refused = longshore_models::api::Failure::new(longshore_models::api::FailureKind::Refused, "no");
-    desk.answer(vec![Event::Failed(refused)]);
-    desk.prompt("second");
-    let roles = |desk: &Desk, api: ModelApi, key: &str| {
-        let (_, request) = desk.asked().unwrap();
+    harness.answer(vec![Event::Failed(refused)]);
+    harness.prompt("second");
+    let roles = |harness: &MachineHarness, api: ModelApi, key: &str| {
+        let (_, request) = harness.asked().unwrap();
         let body: Value = serde_json::from_str(&api::body(api, request)).unwrap();
         let all = body[key].as_array().unwrap().clone();
         (all.iter().map(|message| message["role"].clone()).collect::<Vec<_>>(), all)
     };
-    let (told, all) = roles(&desk, ModelApi::Chat, "messages");
+    let (told, all) = roles(&harness, ModelApi::Chat, "messages");
     assert_eq!(told, ["system", "user"]);
     assert_eq!(all[1]["content"], "first\n\nsecond");
-    assert_eq!(roles(&desk, ModelApi::Responses, "input").0, ["user"]);
-    desk.answer(vec![text("Yes."), ended()]);
-    desk.prompt("/compact");
-    desk.answer(vec![text("They spoke."), ended()]);
-    desk.prompt("third");
-    let (told, all) = roles(&desk, ModelApi::Chat, "messages");
+    assert_eq!(roles(&harness, ModelApi::Responses, "input").0, ["user"]);
+    harness.answer(vec![text("Yes."), ended()]);
+    harness.prompt("/compact");
+    harness.answer(vec![text("They spoke."), ended()]);
+    harness.prompt("third");
+    let (told, all) = roles(&harness, ModelApi::Chat, "messages");
     assert_eq!(told, ["system", "user"], "a summary and what follows it are one message");
     assert!(all[1]["content"].as_str().unwrap().ends_with("\n\nthird"), "{all:?}");
-    assert_eq!(roles(&desk, ModelApi::Responses, "input").0, ["user"]);
+    assert_eq!(roles(&harness, ModelApi::Responses, "input").0, ["user"]);
 }
 
 #[test]
 fn words_that_turn_out_to_be_a_thought_become_one_where_they_stand() {
-    let mut desk = Desk::new();
-    desk.prompt("go");
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
     let data = json!({ "content": "Hm, so.</think>\n" });
-    desk.answer(vec![text("Hm, so."), Event::ThoughtAloud { data }, text("Hello."), ended()]);
+    harness.answer(vec![text("Hm, so."), Event::ThoughtAloud { data }, text("Hello."), ended()]);
     let of = |fits: fn(&Body) -> bool| -> Vec<_> {
-        let fitting = desk.drafts().filter(|draft| fits(&draft.body));
+        let fitting = harness.drafts().filter(|draft| fits(&draft.body));
         fitting.map(|draft| (draft.item, draft.text.as_deref().unwrap_or_default())).collect()
     };
     let deltas = of(|body| matches!(body, Body::MessageDelta));
     assert_eq!(of(|body| matches!(body, Body::ReasoningDone { .. })), [(deltas[0].0, "Hm, so.")]);
     assert_eq!(of(|body| matches!(body, Body::MessageDone { .. })), [(deltas[1].0, "Hello.")]);
-    desk.prompt("and?");
-    let (_, request) = desk.asked().unwrap();
+    harness.prompt("and?");
+    let (_, request) = harness.asked().unwrap();
     let body: Value = serde_json::from_str(&api::body(ModelApi::Chat, request)).unwrap();
     assert_eq!(body["messages"][2], json!({ "role": "assistant", "content": "Hm, so.</think>\nHello." }));
 
     // A thought alone is no answer.
     let data = json!({ "content": "Hm.</think>" });
-    desk.answer(vec![text("Hm."), Event::ThoughtAloud { data }, ended()]);
-    assert!(desk.notices()[0].contains("the model answered nothing"), "{:?}", desk.notices());
+    harness.answer(vec![text("Hm."), Event::ThoughtAloud { data }, ended()]);
+    assert!(harness.notices()[0].contains("the model answered nothing"), "{:?}", harness.notices());
 }

@@ -16,7 +16,7 @@ use longshore_models::api::{Event, Failure, FailureKind};
 use longshore_models::history::{HistoryItem, INTERRUPTED};
 use serde_json::json;
 
-use super::desk::{Desk, call, ended, settings, text};
+use super::harness::{MachineHarness, call, ended, settings, text};
 
 fn result(id: &str, content: &str) -> HistoryItem {
     HistoryItem::result(id, content, true)
@@ -26,12 +26,12 @@ fn failure(kind: FailureKind) -> Event<'static> {
     Event::Failed(Failure::new(kind, "it broke"))
 }
 
-fn statuses(desk: &Desk) -> Vec<ToolStatus> {
+fn statuses(harness: &MachineHarness) -> Vec<ToolStatus> {
     let status = |draft: &longshore_model::event::Draft| match &draft.body {
         Body::ToolFinished(outcome) => Some(outcome.status),
         _ => None,
     };
-    desk.drafts().filter_map(status).collect()
+    harness.drafts().filter_map(status).collect()
 }
 
 fn ask(always: &[&str]) -> CallVerdict {
@@ -45,57 +45,57 @@ fn ask(always: &[&str]) -> CallVerdict {
 
 #[test]
 fn words_end_a_turn() {
-    let mut desk = Desk::new();
-    desk.prompt("hail");
-    let (_, request) = desk.asked().unwrap();
+    let mut harness = MachineHarness::new();
+    harness.prompt("hail");
+    let (_, request) = harness.asked().unwrap();
     assert_eq!(request.model, "m");
     assert!(request.tools.iter().any(|tool| tool.name == "delegate_to_codex"), "{:?}", request.tools);
-    desk.answer(vec![Event::Reasoning("hm".into()), text("Hel"), text("lo."), ended()]);
-    assert_eq!(desk.outcome(), Some(TurnOutcome::Completed));
-    assert_eq!(desk.texts(|body| matches!(body, Body::MessageDone { .. })), ["Hello."]);
-    assert_eq!(desk.texts(|body| matches!(body, Body::ReasoningDone { partial: false })), ["hm"]);
-    desk.prompt("and?");
-    let heard = desk.heard();
+    harness.answer(vec![Event::Reasoning("hm".into()), text("Hel"), text("lo."), ended()]);
+    assert_eq!(harness.outcome(), Some(TurnOutcome::Completed));
+    assert_eq!(harness.texts(|body| matches!(body, Body::MessageDone { .. })), ["Hello."]);
+    assert_eq!(harness.texts(|body| matches!(body, Body::ReasoningDone { partial: false })), ["hm"]);
+    harness.prompt("and?");
+    let heard = harness.heard();
     assert_eq!(heard.len(), 3);
     assert_eq!(heard[1], HistoryItem::assistant(1, "Hello."));
 }
 
 #[test]
 fn calls_are_run_and_answered_in_their_order() {
-    let mut desk = Desk::new();
-    desk.prompt("go");
-    desk.answer(vec![
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
+    harness.answer(vec![
         text("Looking."),
         call("a", "read_file", "{\"path\":\"x\"}"),
         call("b", "read_file", "{}"),
         call("c", "shell", "{}"),
         ended(),
     ]);
-    let runs: Vec<String> = desk.let_go().into_iter().map(|(call, _)| call.id).collect();
+    let runs: Vec<String> = harness.let_go().into_iter().map(|(call, _)| call.id).collect();
     assert_eq!(runs, ["a", "b"], "those that may run side by side do; the other one waits");
-    desk.ran("b", "B");
-    assert!(desk.runs().is_empty());
-    desk.ran("a", "A");
-    assert_eq!(desk.runs()[0].0.id, "c");
-    desk.ran("c", "C");
-    let heard = desk.heard();
+    harness.ran("b", "B");
+    assert!(harness.runs().is_empty());
+    harness.ran("a", "A");
+    assert_eq!(harness.runs()[0].0.id, "c");
+    harness.ran("c", "C");
+    let heard = harness.heard();
     assert_eq!(heard[heard.len() - 3..], [result("a", "A"), result("b", "B"), result("c", "C")]);
-    desk.answer(vec![text("Done."), ended()]);
-    assert_eq!(desk.outcome(), Some(TurnOutcome::Completed));
+    harness.answer(vec![text("Done."), ended()]);
+    assert_eq!(harness.outcome(), Some(TurnOutcome::Completed));
 }
 
 #[test]
 fn a_call_begins_while_the_answer_still_comes() {
-    let mut desk = Desk::new();
-    desk.prompt("go");
-    let number = desk.answer(vec![call("a", "read_file", "{}")]);
-    assert_eq!(desk.let_go().len(), 1);
-    desk.ran("a", "A");
-    assert!(desk.asked().is_none(), "the answer is not whole yet");
-    desk.answer_to(number, vec![call("b", "read_file", "{}"), ended()]);
-    desk.let_go();
-    desk.ran("b", "B");
-    let heard = desk.heard();
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
+    let number = harness.answer(vec![call("a", "read_file", "{}")]);
+    assert_eq!(harness.let_go().len(), 1);
+    harness.ran("a", "A");
+    assert!(harness.asked().is_none(), "the answer is not whole yet");
+    harness.answer_to(number, vec![call("b", "read_file", "{}"), ended()]);
+    harness.let_go();
+    harness.ran("b", "B");
+    let heard = harness.heard();
     assert!(
         matches!(&heard[1..3], [HistoryItem::FunctionCall { .. }, HistoryItem::FunctionCall { .. }]),
         "{heard:?}"
@@ -105,18 +105,18 @@ fn a_call_begins_while_the_answer_still_comes() {
 
 #[test]
 fn malformed_arguments_go_back_with_their_fault() {
-    let mut desk = Desk::new();
-    desk.prompt("go");
-    desk.answer(vec![
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
+    harness.answer(vec![
         call("a", "shell", "{\"command\": [\"ls\""),
         call("b", "shell", "[1]"),
         call("c", "read_file", ""),
         ended(),
     ]);
-    assert_eq!(desk.weighed().len(), 1, "nothing at all is no arguments, and no fault");
-    desk.let_go();
-    desk.ran("c", "C");
-    let heard = desk.heard();
+    assert_eq!(harness.weighed().len(), 1, "nothing at all is no arguments, and no fault");
+    harness.let_go();
+    harness.ran("c", "C");
+    let heard = harness.heard();
     let told = |item: &HistoryItem| match item {
         HistoryItem::FunctionCallOutput { output, .. } => (output.content.clone(), output.success),
         other => panic!("{other:?}"),
@@ -124,33 +124,33 @@ fn malformed_arguments_go_back_with_their_fault() {
     let (first, second) = (told(&heard[4]), told(&heard[5]));
     assert!(first.0.contains("shell") && first.0.contains("EOF while parsing") && !first.1, "{first:?}");
     assert!(second.0.contains("they are [1]"), "{second:?}");
-    assert_eq!(statuses(&desk), [ToolStatus::Failed, ToolStatus::Failed, ToolStatus::Completed]);
+    assert_eq!(statuses(&harness), [ToolStatus::Failed, ToolStatus::Failed, ToolStatus::Completed]);
 }
 
 #[test]
 fn a_tool_that_fails_is_an_answer_too() {
-    let mut desk = Desk::new();
-    desk.prompt("go");
-    desk.answer(vec![call("a", "shell", "{}"), ended()]);
-    desk.let_go();
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
+    harness.answer(vec![call("a", "shell", "{}"), ended()]);
+    harness.let_go();
     let broken = Box::new(ToolResult::failed("exit code 1"));
-    desk.handle(MachineInput::Ran { call: "a".to_owned(), result: broken });
-    assert_eq!(desk.heard().last(), Some(&HistoryItem::result("a", "exit code 1", false)));
+    harness.handle(MachineInput::Ran { call: "a".to_owned(), result: broken });
+    assert_eq!(harness.heard().last(), Some(&HistoryItem::result("a", "exit code 1", false)));
 }
 
 #[test]
 fn ids_that_are_missing_or_said_before_become_ours() {
-    let mut desk = Desk::new();
-    desk.prompt("go");
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
     let nameless = Event::Call { id: None, name: "read_file".to_owned(), arguments: "{}".to_owned() };
-    desk.answer(vec![
+    harness.answer(vec![
         call("x", "read_file", "{}"),
         call("x", "read_file", "{}"),
         nameless,
         call("functions.read_file:3", "read_file", "{}"),
         ended(),
     ]);
-    let mut ids: Vec<String> = desk.let_go().into_iter().map(|(call, _)| call.id).collect();
+    let mut ids: Vec<String> = harness.let_go().into_iter().map(|(call, _)| call.id).collect();
     assert_eq!(
         (ids[0].as_str(), ids[3].as_str()),
         ("x", "functions.read_file:3"),
@@ -164,133 +164,137 @@ fn ids_that_are_missing_or_said_before_become_ours() {
 
 #[test]
 fn a_person_is_asked_and_says_yes_no_or_stop() {
-    let mut desk = Desk::new();
-    desk.prompt("go");
-    desk.answer(vec![call("a", "shell", "{}"), ended()]);
-    desk.handle(MachineInput::Weighed { call: "a".to_owned(), verdict: ask(&["git push"]), preview: None });
-    assert!(desk.runs().is_empty());
-    let reason = desk.texts(|body| matches!(body, Body::ApprovalRequested(_)));
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
+    harness.answer(vec![call("a", "shell", "{}"), ended()]);
+    harness.handle(MachineInput::Weighed {
+        call: "a".to_owned(),
+        verdict: ask(&["git push"]),
+        preview: None,
+    });
+    assert!(harness.runs().is_empty());
+    let reason = harness.texts(|body| matches!(body, Body::ApprovalRequested(_)));
     assert_eq!(reason, ["it writes (deletes)"]);
-    desk.decide(Decision::AllowSession);
-    assert!(desk.effects.contains(&Effect::Allow(vec!["git push".to_owned()])));
-    let runs = desk.runs();
+    harness.decide(Decision::AllowSession);
+    assert!(harness.effects.contains(&Effect::Allow(vec!["git push".to_owned()])));
+    let runs = harness.runs();
     assert!(runs[0].1.approved);
-    desk.ran("a", "A");
+    harness.ran("a", "A");
 
-    desk.answer(vec![call("b", "shell", "{}"), ended()]);
-    desk.handle(MachineInput::Weighed { call: "b".to_owned(), verdict: ask(&[]), preview: None });
-    desk.decide(Decision::Deny);
-    assert_eq!(desk.heard().last(), Some(&HistoryItem::result("b", "the user declined this", false)));
+    harness.answer(vec![call("b", "shell", "{}"), ended()]);
+    harness.handle(MachineInput::Weighed { call: "b".to_owned(), verdict: ask(&[]), preview: None });
+    harness.decide(Decision::Deny);
+    assert_eq!(harness.heard().last(), Some(&HistoryItem::result("b", "the user declined this", false)));
 
-    desk.answer(vec![call("c", "shell", "{}"), ended()]);
-    desk.handle(MachineInput::Weighed { call: "c".to_owned(), verdict: ask(&[]), preview: None });
-    desk.decide(Decision::Cancel);
-    assert_eq!(desk.outcome(), Some(TurnOutcome::Interrupted));
-    assert_eq!(statuses(&desk), [ToolStatus::Completed, ToolStatus::Declined, ToolStatus::Declined]);
-    assert_eq!(Memory::of_lines(&desk.lines()).rules, ["git push"], "it is remembered");
+    harness.answer(vec![call("c", "shell", "{}"), ended()]);
+    harness.handle(MachineInput::Weighed { call: "c".to_owned(), verdict: ask(&[]), preview: None });
+    harness.decide(Decision::Cancel);
+    assert_eq!(harness.outcome(), Some(TurnOutcome::Interrupted));
+    assert_eq!(statuses(&harness), [ToolStatus::Completed, ToolStatus::Declined, ToolStatus::Declined]);
+    assert_eq!(Memory::of_lines(&harness.lines()).rules, ["git push"], "it is remembered");
 }
 
 #[test]
 fn what_the_mode_forbids_goes_back_to_the_model() {
-    let mut desk = Desk::new();
-    desk.prompt("go");
-    desk.answer(vec![call("a", "shell", "{}"), ended()]);
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
+    harness.answer(vec![call("a", "shell", "{}"), ended()]);
     let refused = CallVerdict::Refuse("only reading is allowed".to_owned());
-    desk.handle(MachineInput::Weighed { call: "a".to_owned(), verdict: refused, preview: None });
-    assert_eq!(desk.heard().last(), Some(&HistoryItem::result("a", "only reading is allowed", false)));
+    harness.handle(MachineInput::Weighed { call: "a".to_owned(), verdict: refused, preview: None });
+    assert_eq!(harness.heard().last(), Some(&HistoryItem::result("a", "only reading is allowed", false)));
 }
 
 #[test]
 fn an_interrupt_stops_what_runs_and_leaves_a_history_to_go_on_from() {
-    let mut desk = Desk::new();
-    let turn = desk.prompt("go");
-    let number = desk.answer(vec![call("a", "read_file", "{}"), call("b", "shell", "{}"), text("And ")]);
-    desk.let_go();
-    desk.tell(AgentCommand::Interrupt { turn });
-    assert!(desk.effects.contains(&Effect::Hush { number }));
-    assert!(desk.effects.contains(&Effect::Cancel { call: "a".to_owned() }));
-    assert_eq!(desk.outcome(), Some(TurnOutcome::Interrupted));
-    assert_eq!(statuses(&desk), [ToolStatus::Cancelled, ToolStatus::Cancelled]);
-    desk.answer_to(number, vec![text("late"), ended()]);
-    desk.ran("a", "late");
-    assert!(desk.effects.is_empty(), "what comes late means nothing: {:?}", desk.effects);
-    desk.prompt("go on");
-    let heard = desk.heard();
+    let mut harness = MachineHarness::new();
+    let turn = harness.prompt("go");
+    let number = harness.answer(vec![call("a", "read_file", "{}"), call("b", "shell", "{}"), text("And ")]);
+    harness.let_go();
+    harness.tell(AgentCommand::Interrupt { turn });
+    assert!(harness.effects.contains(&Effect::Hush { number }));
+    assert!(harness.effects.contains(&Effect::Cancel { call: "a".to_owned() }));
+    assert_eq!(harness.outcome(), Some(TurnOutcome::Interrupted));
+    assert_eq!(statuses(&harness), [ToolStatus::Cancelled, ToolStatus::Cancelled]);
+    harness.answer_to(number, vec![text("late"), ended()]);
+    harness.ran("a", "late");
+    assert!(harness.effects.is_empty(), "what comes late means nothing: {:?}", harness.effects);
+    harness.prompt("go on");
+    let heard = harness.heard();
     assert_eq!(heard.len(), 7, "{heard:?}");
     assert_eq!(heard[3], HistoryItem::assistant(1, "And "), "what it had said is kept");
-    super::histories::check(&desk.machine.history().legal()).unwrap();
+    super::histories::check(&harness.machine.history().legal()).unwrap();
 }
 
 #[test]
 fn an_interrupt_while_it_waits_to_ask_again_ends_the_turn() {
-    let mut desk = Desk::new();
-    let turn = desk.prompt("go");
-    desk.answer(vec![failure(FailureKind::Network)]);
-    assert!(desk.machine.deadline().is_some());
-    desk.tell(AgentCommand::Interrupt { turn });
-    assert_eq!((desk.outcome(), desk.machine.deadline()), (Some(TurnOutcome::Interrupted), None));
+    let mut harness = MachineHarness::new();
+    let turn = harness.prompt("go");
+    harness.answer(vec![failure(FailureKind::Network)]);
+    assert!(harness.machine.deadline().is_some());
+    harness.tell(AgentCommand::Interrupt { turn });
+    assert_eq!((harness.outcome(), harness.machine.deadline()), (Some(TurnOutcome::Interrupted), None));
 }
 
 #[test]
 fn what_is_said_into_a_turn_is_heard_at_the_next_boundary() {
-    let mut desk = Desk::new();
-    let turn = desk.prompt("go");
-    desk.answer(vec![call("a", "shell", "{}"), ended()]);
-    desk.let_go();
-    desk.steer(turn, "rather this");
-    desk.ran("a", "A");
-    let heard = desk.heard();
+    let mut harness = MachineHarness::new();
+    let turn = harness.prompt("go");
+    harness.answer(vec![call("a", "shell", "{}"), ended()]);
+    harness.let_go();
+    harness.steer(turn, "rather this");
+    harness.ran("a", "A");
+    let heard = harness.heard();
     assert_eq!(heard[2], result("a", "A"));
     assert!(format!("{:?}", heard[3]).contains("rather this"));
-    let number = desk.answer(vec![text("As you")]);
-    desk.steer(turn, "and that");
-    assert!(desk.asked().is_none());
-    desk.answer_to(number, vec![text(" say."), ended()]);
+    let number = harness.answer(vec![text("As you")]);
+    harness.steer(turn, "and that");
+    assert!(harness.asked().is_none());
+    harness.answer_to(number, vec![text(" say."), ended()]);
     assert!(
-        format!("{:?}", desk.heard().last()).contains("and that"),
+        format!("{:?}", harness.heard().last()).contains("and that"),
         "a word in the last moment is answered"
     );
-    desk.answer(vec![text("Yes."), ended()]);
-    assert_eq!(desk.outcome(), Some(TurnOutcome::Completed));
+    harness.answer(vec![text("Yes."), ended()]);
+    assert_eq!(harness.outcome(), Some(TurnOutcome::Completed));
 }
 
 #[test]
 fn what_may_pass_is_tried_again_later_and_later() {
-    let mut desk = Desk::new();
-    desk.prompt("go");
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
     let mut waits = Vec::new();
     for _ in 0..5 {
-        desk.answer(vec![text("Half"), failure(FailureKind::Cut)]);
-        let until = desk.machine.deadline().unwrap();
-        waits.push((until.micros() - desk.now) / 1_000);
-        desk.handle(MachineInput::Tick);
-        assert!(desk.asked().is_none(), "not before its time");
-        desk.now = until.micros();
-        desk.handle(MachineInput::Tick);
+        harness.answer(vec![text("Half"), failure(FailureKind::Cut)]);
+        let until = harness.machine.deadline().unwrap();
+        waits.push((until.micros() - harness.now) / 1_000);
+        harness.handle(MachineInput::Tick);
+        assert!(harness.asked().is_none(), "not before its time");
+        harness.now = until.micros();
+        harness.handle(MachineInput::Tick);
     }
     assert_eq!(waits, [1_000, 2_000, 4_000, 8_000, 16_000]);
-    assert_eq!(desk.notices()[0], "it broke; trying again in 1 s (1 of 5)");
-    assert_eq!(desk.texts(|body| matches!(body, Body::MessageDone { partial: true, .. })).len(), 5);
-    assert_eq!(desk.heard().len(), 1, "half an answer is none");
-    desk.answer(vec![failure(FailureKind::Cut)]);
-    assert_eq!(desk.outcome(), Some(TurnOutcome::Failed));
-    assert_eq!(desk.end().unwrap().error.as_ref().unwrap().code, TurnErrorCode::Network);
+    assert_eq!(harness.notices()[0], "it broke; trying again in 1 s (1 of 5)");
+    assert_eq!(harness.texts(|body| matches!(body, Body::MessageDone { partial: true, .. })).len(), 5);
+    assert_eq!(harness.heard().len(), 1, "half an answer is none");
+    harness.answer(vec![failure(FailureKind::Cut)]);
+    assert_eq!(harness.outcome(), Some(TurnOutcome::Failed));
+    assert_eq!(harness.end().unwrap().error.as_ref().unwrap().code, TurnErrorCode::Network);
 }
 
 #[test]
 fn a_service_that_says_when_is_asked_then() {
-    let mut desk = Desk::new();
-    desk.prompt("go");
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
     let wait = |seconds| Failure {
         retry_after: Some(Duration::from_secs(seconds)),
         ..Failure::new(FailureKind::RateLimited, "slow")
     };
-    desk.answer(vec![Event::Failed(wait(7))]);
-    assert_eq!(desk.machine.deadline().unwrap().micros() - desk.now, 7_000_000);
-    desk.now += 7_000_000;
-    desk.handle(MachineInput::Tick);
-    desk.answer(vec![Event::Failed(wait(7_200))]);
-    let error = desk.end().unwrap().error.clone().unwrap();
+    harness.answer(vec![Event::Failed(wait(7))]);
+    assert_eq!(harness.machine.deadline().unwrap().micros() - harness.now, 7_000_000);
+    harness.now += 7_000_000;
+    harness.handle(MachineInput::Tick);
+    harness.answer(vec![Event::Failed(wait(7_200))]);
+    let error = harness.end().unwrap().error.clone().unwrap();
     assert_eq!(
         (error.code, error.message.as_str()),
         (TurnErrorCode::RateLimited, "slow"),
@@ -305,34 +309,34 @@ fn what_will_not_pass_ends_the_turn_at_once() {
         (FailureKind::UsageLimit, TurnErrorCode::UsageLimit),
         (FailureKind::Refused, TurnErrorCode::Other),
     ] {
-        let mut desk = Desk::new();
-        desk.prompt("go");
-        desk.answer(vec![failure(kind)]);
-        assert_eq!(desk.end().unwrap().error.as_ref().unwrap().code, code);
+        let mut harness = MachineHarness::new();
+        harness.prompt("go");
+        harness.answer(vec![failure(kind)]);
+        assert_eq!(harness.end().unwrap().error.as_ref().unwrap().code, code);
     }
 }
 
 #[test]
 fn a_stream_that_is_cut_after_a_call_goes_on_from_its_result() {
-    let mut desk = Desk::new();
-    desk.prompt("go");
-    desk.answer(vec![text("I will"), call("a", "shell", "{}"), text("and th"), failure(FailureKind::Cut)]);
-    desk.let_go();
-    desk.ran("a", "A");
-    let heard = desk.heard();
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
+    harness.answer(vec![text("I will"), call("a", "shell", "{}"), text("and th"), failure(FailureKind::Cut)]);
+    harness.let_go();
+    harness.ran("a", "A");
+    let heard = harness.heard();
     assert_eq!(heard.len(), 4);
     assert_eq!((&heard[1], &heard[3]), (&HistoryItem::assistant(1, "I will"), &result("a", "A")));
-    assert_eq!(desk.notices(), ["it broke"]);
+    assert_eq!(harness.notices(), ["it broke"]);
 }
 
 #[test]
 fn a_stream_that_is_cut_after_words_were_whole_goes_on_from_them() {
-    let mut desk = Desk::new();
-    desk.prompt("go");
-    desk.answer(vec![text("One."), Event::TextDone("One.".into()), text("Tw"), failure(FailureKind::Cut)]);
-    desk.now = desk.machine.deadline().unwrap().micros();
-    desk.handle(MachineInput::Tick);
-    let heard = desk.heard();
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
+    harness.answer(vec![text("One."), Event::TextDone("One.".into()), text("Tw"), failure(FailureKind::Cut)]);
+    harness.now = harness.machine.deadline().unwrap().micros();
+    harness.handle(MachineInput::Tick);
+    let heard = harness.heard();
     assert_eq!(heard[1], HistoryItem::assistant(1, "One."));
     assert!(format!("{:?}", heard[2]).contains("cut off"), "{heard:?}");
 }
@@ -341,12 +345,12 @@ fn a_stream_that_is_cut_after_words_were_whole_goes_on_from_them() {
 fn limits_stop_a_turn_before_the_next_request() {
     let usage = || Event::Usage(Usage { input: Some(900), output: Some(100), ..Usage::default() });
     let go = |settings: ReactSettings| {
-        let mut desk = Desk::with(settings, Vec::new());
-        desk.prompt("go");
-        desk.answer(vec![call("a", "shell", "{}"), usage(), ended()]);
-        desk.let_go();
-        desk.ran("a", "A");
-        desk
+        let mut harness = MachineHarness::with(settings, Vec::new());
+        harness.prompt("go");
+        harness.answer(vec![call("a", "shell", "{}"), usage(), ended()]);
+        harness.let_go();
+        harness.ran("a", "A");
+        harness
     };
     assert!(go(settings()).asked().is_some());
     for (settings, word) in [
@@ -357,96 +361,96 @@ fn limits_stop_a_turn_before_the_next_request() {
             "max_cost_usd",
         ),
     ] {
-        let desk = go(settings);
-        assert!(desk.asked().is_none());
-        let error = desk.end().unwrap().error.clone().unwrap();
+        let harness = go(settings);
+        assert!(harness.asked().is_none());
+        let error = harness.end().unwrap().error.clone().unwrap();
         assert_eq!(error.code, TurnErrorCode::UsageLimit);
         assert!(error.message.contains(word), "{}", error.message);
-        super::histories::check(&desk.machine.history().legal()).unwrap();
+        super::histories::check(&harness.machine.history().legal()).unwrap();
     }
 }
 
 #[test]
 fn what_is_used_is_added_up_and_costs_what_it_costs() {
-    let mut desk = Desk::with(
+    let mut harness = MachineHarness::with(
         ReactSettings { price_input: 1.0, price_cached: Some(0.5), price_output: 2.0, ..settings() },
         Vec::new(),
     );
-    desk.prompt("go");
+    harness.prompt("go");
     let usage = Usage {
         input: Some(1_000_000),
         cached_input: Some(500_000),
         output: Some(500_000),
         ..Usage::default()
     };
-    desk.answer(vec![text("x"), Event::Usage(usage), ended()]);
-    let end = desk.end().unwrap();
+    harness.answer(vec![text("x"), Event::Usage(usage), ended()]);
+    let end = harness.end().unwrap();
     assert_eq!(end.cost_usd, Some(0.5 + 0.25 + 1.0));
     assert_eq!(end.usage.unwrap().context_used, Some(1_500_000));
-    let again = Memory::of_lines(&desk.lines());
+    let again = Memory::of_lines(&harness.lines());
     assert_eq!((again.cost_usd, again.usage.input), (1.75, Some(1_000_000)), "it is remembered");
 }
 
 #[test]
 fn a_conversation_that_fills_its_window_is_summed_up_and_goes_on() {
-    let mut desk = Desk::with(ReactSettings { context_window: 1_000, ..settings() }, Vec::new());
-    desk.prompt("do the thing");
+    let mut harness = MachineHarness::with(ReactSettings { context_window: 1_000, ..settings() }, Vec::new());
+    harness.prompt("do the thing");
     let usage = Usage { input: Some(880), output: Some(20), ..Usage::default() };
-    desk.answer(vec![call("a", "shell", "{}"), Event::Usage(usage), ended()]);
-    desk.let_go();
-    desk.ran("a", "the output");
-    let (_, request) = desk.asked().unwrap();
+    harness.answer(vec![call("a", "shell", "{}"), Event::Usage(usage), ended()]);
+    harness.let_go();
+    harness.ran("a", "the output");
+    let (_, request) = harness.asked().unwrap();
     assert!(request.tools.is_empty(), "it is asked for words only");
     let story = format!("{:?}", request.history);
     assert!(story.contains("do the thing") && story.contains("the output"), "{story}");
-    desk.answer(vec![text("We did "), text("a lot."), ended()]);
-    assert!(desk.notices()[0].starts_with("the conversation was summed up"), "{:?}", desk.notices());
-    let heard = desk.heard();
+    harness.answer(vec![text("We did "), text("a lot."), ended()]);
+    assert!(harness.notices()[0].starts_with("the conversation was summed up"), "{:?}", harness.notices());
+    let heard = harness.heard();
     let [HistoryItem::Summary { text: told }] = &heard[..] else { panic!("{heard:?}") };
     assert!(told.starts_with("We did a lot.") && told.ends_with("do the thing"), "{told}");
     assert_eq!(
-        desk.texts(|body| matches!(body, Body::MessageDelta)),
+        harness.texts(|body| matches!(body, Body::MessageDelta)),
         [] as [&str; 0],
         "nobody sees it being written"
     );
-    desk.answer(vec![text("Done."), ended()]);
-    assert_eq!(desk.outcome(), Some(TurnOutcome::Completed));
+    harness.answer(vec![text("Done."), ended()]);
+    assert_eq!(harness.outcome(), Some(TurnOutcome::Completed));
 }
 
 #[test]
 fn a_service_that_finds_it_too_long_gets_the_summary_once() {
-    let mut desk = Desk::new();
-    desk.prompt("go");
-    desk.answer(vec![failure(FailureKind::TooLong)]);
-    assert!(desk.asked().unwrap().1.tools.is_empty());
-    desk.answer(vec![text("Short."), ended()]);
-    desk.answer(vec![failure(FailureKind::TooLong)]);
-    assert_eq!(desk.end().unwrap().error.as_ref().unwrap().code, TurnErrorCode::ContextWindow);
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
+    harness.answer(vec![failure(FailureKind::TooLong)]);
+    assert!(harness.asked().unwrap().1.tools.is_empty());
+    harness.answer(vec![text("Short."), ended()]);
+    harness.answer(vec![failure(FailureKind::TooLong)]);
+    assert_eq!(harness.end().unwrap().error.as_ref().unwrap().code, TurnErrorCode::ContextWindow);
 }
 
 #[test]
 fn it_is_summed_up_when_a_person_wants_it() {
-    let mut desk = Desk::new();
-    desk.prompt("/compact");
-    assert_eq!(desk.outcome(), Some(TurnOutcome::Completed), "there was nothing to sum up");
-    desk.prompt("one");
-    desk.answer(vec![text("Two."), ended()]);
-    desk.prompt("/compact");
-    desk.answer(vec![text("One, two."), ended()]);
-    assert!(desk.asked().is_none());
-    assert_eq!(desk.machine.history().legal().len(), 1);
+    let mut harness = MachineHarness::new();
+    harness.prompt("/compact");
+    assert_eq!(harness.outcome(), Some(TurnOutcome::Completed), "there was nothing to sum up");
+    harness.prompt("one");
+    harness.answer(vec![text("Two."), ended()]);
+    harness.prompt("/compact");
+    harness.answer(vec![text("One, two."), ended()]);
+    assert!(harness.asked().is_none());
+    assert_eq!(harness.machine.history().legal().len(), 1);
 }
 
 #[test]
 fn an_agent_that_starts_anew_stands_where_it_stood() {
-    let mut desk = Desk::new();
-    desk.prompt("go");
-    desk.answer(vec![text("I will."), call("a", "shell", "{}"), call("b", "shell", "{}"), ended()]);
-    desk.let_go();
-    desk.ran("a", "A");
+    let mut harness = MachineHarness::new();
+    harness.prompt("go");
+    harness.answer(vec![text("I will."), call("a", "shell", "{}"), call("b", "shell", "{}"), ended()]);
+    harness.let_go();
+    harness.ran("a", "A");
     // Here the power goes, between a call and its result.
-    let mut anew = Desk::with(settings(), desk.lines());
-    assert_eq!(anew.machine.history(), desk.machine.history());
+    let mut anew = MachineHarness::with(settings(), harness.lines());
+    assert_eq!(anew.machine.history(), harness.machine.history());
     anew.prompt("go on");
     let heard = anew.heard();
     assert_eq!(heard[4..6], [result("a", "A"), HistoryItem::result("b", INTERRUPTED, false)]);
@@ -457,12 +461,13 @@ fn an_agent_that_starts_anew_stands_where_it_stood() {
 
 #[test]
 fn a_session_says_how_hard_it_is_thought() {
-    let mut desk = Desk::with(ReactSettings { effort: Some("low".to_owned()), ..settings() }, Vec::new());
-    let effort = |desk: &Desk| desk.asked().and_then(|(_, request)| request.effort.clone());
-    desk.prompt("go");
-    assert_eq!(effort(&desk).as_deref(), Some("low"), "as the settings say");
-    desk.answer(vec![text("Yes."), ended()]);
-    desk.tell(AgentCommand::SetEffort("high".to_owned()));
-    desk.prompt("again");
-    assert_eq!(effort(&desk).as_deref(), Some("high"), "as the session says");
+    let mut harness =
+        MachineHarness::with(ReactSettings { effort: Some("low".to_owned()), ..settings() }, Vec::new());
+    let effort = |harness: &MachineHarness| harness.asked().and_then(|(_, request)| request.effort.clone());
+    harness.prompt("go");
+    assert_eq!(effort(&harness).as_deref(), Some("low"), "as the settings say");
+    harness.answer(vec![text("Yes."), ended()]);
+    harness.tell(AgentCommand::SetEffort("high".to_owned()));
+    harness.prompt("again");
+    assert_eq!(effort(&harness).as_deref(), Some("high"), "as the session says");
 }

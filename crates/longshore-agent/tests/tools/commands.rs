@@ -234,8 +234,12 @@ async fn what_is_left_in_the_background_ends_and_that_is_told() {
     let bench = Bench::new().await;
     let done = bench.run("shell", json!({ "command": "sleep 600 >/dev/null 2>&1 & echo started" })).await;
     // A shell that has just split still has its own name.
-    assert!(done.content.starts_with("started\n[it left "), "{}", done.content);
-    assert!(done.content.ends_with("run what is to go on with unified_exec]"), "{}", done.content);
+    assert!(done.content.starts_with("started\n[the command left "), "{}", done.content);
+    assert!(
+        done.content.ends_with("use unified_exec for a process that should continue]"),
+        "{}",
+        done.content
+    );
     assert!(done.success);
     let done = bench.run("shell", json!({ "command": "sleep 0.01 & wait; echo done" })).await;
     assert_eq!(done.content, "done\n");

@@ -298,7 +298,7 @@ async fn links_that_lead_out_are_not_followed_by_who_only_reads() {
     }
     let told = bench.run_in(Mode::Ask, "shell", json!({ "command": "diff d1 d2" })).await;
     assert!(
-        told.content.contains("[sandbox]") && told.content.contains("read in the work tree only"),
+        told.content.contains("[sandbox]") && told.content.contains("read only in the work tree"),
         "{}",
         told.content
     );

@@ -161,7 +161,7 @@ async fn where_git_does_not_tell_its_settings_nothing_is_changed_unasked() {
     let write = json!({ "path": ".husky/pre-commit", "content": "evil\n" });
     let verdict = bench.tools.verdict(&call("write_file", write), Mode::AutoEdit);
     let CallVerdict::Ask(ask) = verdict else { panic!("{verdict:?}") };
-    assert!(ask.reason.contains("does not tell its settings"), "{}", ask.reason);
+    assert!(ask.reason.contains("does not report its settings"), "{}", ask.reason);
     let evil = json!({ "command": "echo evil > .husky/pre-commit" });
     let refused = bench.allowed(Mode::Ask, "shell", evil.clone()).await;
     assert!(refused.content.contains("git does not tell its settings here"), "{}", refused.content);
@@ -216,7 +216,7 @@ async fn no_command_makes_a_repository_of_a_folder_that_counts_as_a_submodule() 
         for line in [trap(folder, &mark), made_elsewhere, locked, "sh t.sh".to_owned(), by_git] {
             for mode in [Mode::Ask, Mode::AutoEdit] {
                 let done = bench.allowed(mode, "shell", json!({ "command": line })).await;
-                let notice = format!("{folder}/.git, which can make git run programs. That was taken away.");
+                let notice = format!("{folder}/.git, which can make git run programs. The agent removed it.");
                 assert!(done.content.contains(&notice), "{line}: {}", done.content);
                 assert!(bench.root().join(folder).join(".git").symlink_metadata().is_err(), "{line}");
                 bench.git(&["status"]);

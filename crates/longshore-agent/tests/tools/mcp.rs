@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use longshore_agent::tools::{CallVerdict, News, Progress};
+use longshore_agent::tools::{CallVerdict, McpStart, Progress};
 use longshore_model::approval::{AnswerAction, FieldKind, QuestionAnswer};
 use longshore_model::capability::Mode;
 use longshore_model::item::{ToolKind, ToolStatus};
@@ -319,7 +319,7 @@ async fn a_server_that_dies_gives_an_error() {
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     for result in [running.result().await, bench.run("everything.echo", json!({ "message": "x" })).await] {
         assert!(!result.success, "{}", result.content);
-        assert!(result.content.contains("the MCP server `everything` is gone"), "{}", result.content);
+        assert!(result.content.contains("the MCP server `everything` has ended"), "{}", result.content);
         assert!(result.content.contains("last words"), "{}", result.content);
     }
 }
@@ -368,8 +368,8 @@ async fn a_server_that_takes_long_is_not_waited_for_and_brings_its_tools_later()
     let mut news = bench.tools.news().unwrap();
     bench.write("go", "");
     let mut told = vec![soon("news", news.recv()).await.unwrap(), soon("news", news.recv()).await.unwrap()];
-    told.sort_by_key(|news| matches!(news, News::Ready(_)));
-    let [News::Failed(fault), News::Ready(name)] = told.as_slice() else { panic!("{told:?}") };
+    told.sort_by_key(|news| matches!(news, McpStart::Ready(_)));
+    let [McpStart::Failed(fault), McpStart::Ready(name)] = told.as_slice() else { panic!("{told:?}") };
     assert!(
         fault.starts_with("the MCP server `failing` did not start: ") && name == "everything",
         "{told:?}"

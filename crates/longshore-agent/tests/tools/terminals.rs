@@ -153,7 +153,7 @@ async fn what_a_terminal_leaves_in_the_background_ends_and_that_is_told() {
         let done = exec(&bench, json!({ "action": "start", "command": line, "yield_ms": PATIENT })).await;
         assert!(done.success && done.content.starts_with("started\n"), "{}", done.content);
         // A shell that has just split still has its own name.
-        assert!(done.content.contains("ended with exit code 0]\n[it left "), "{}", done.content);
+        assert!(done.content.contains("ended with exit code 0]\n[the command left "), "{}", done.content);
         assert!(done.content.ends_with("in the foreground of a session]"), "{}", done.content);
     }
     let line = "sleep 0.01 & wait; echo done";

@@ -2,15 +2,15 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`mod@rows`] | the agents that are known, and how each differs |
+//! | [`mod@rows`] | the known agents, and how each differs |
 //! | [`wire`] | their JSON with their names |
 //! | [`translate`] | the driver |
-//! | `offline` | how the known ones run on a scripted model |
-//! | [`replay`] | what a recorded client of theirs would have been in our words |
+//! | `offline` | how the known agents run on a scripted model |
+//! | [`replay`] | replays a recorded client as a session of ours |
 //!
-//! Capabilities are asked for before an agent runs, so they are those of its row. What the agent says of itself in
-//! `initialize` and when it opens a session is kept as it came, and decides: what it turns out not to offer is refused
-//! with a reason (a fork, a list, an attachment) or stood in for (a mode).
+//! The hub needs capabilities before an agent runs, so they come from the agent's row. What the agent reports in
+//! `initialize` and when it opens a session is kept unchanged, and decides: if the agent does not offer something, the
+//! driver refuses it with a reason (a fork, a list, an attachment) or replaces it (a mode).
 
 mod native;
 mod offline;

@@ -1,13 +1,13 @@
-//! Behind a script of npm there may be a program for this machine, which starts faster and dies when it is told to.
+//! Finds the native program behind an npm script: it starts faster, and ends when it is told to.
 
 use std::path::{Path, PathBuf};
 
 use super::rows::AcpRow;
 
 impl AcpRow {
-    /// The program that npm's script would start, or `found` itself when there is none. Looks at the disk.
+    /// The program that npm's script would start, or `found` itself if there is none. Reads the disk.
     ///
-    /// The script stands between: it dies alone when it is stopped and leaves the real program behind.
+    /// The script is a wrapper: when it is stopped, it dies alone and leaves the real program running.
     pub fn native(&self, found: &Path) -> PathBuf {
         let Some(package) = self.native_package else { return found.to_owned() };
         let Ok(script) = found.canonicalize() else { return found.to_owned() };

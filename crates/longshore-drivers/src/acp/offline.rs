@@ -1,4 +1,4 @@
-//! The known agents that speak the protocol, on a scripted model. Nothing is known of those that the settings name.
+//! The known ACP agents on a scripted model. For an agent of the settings, the settings must say how.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
-//! The agents that are known to speak the protocol: how each is called and started, and where it differs.
+//! The known ACP agents: how to call and start each, and where it differs.
 //!
-//! Everything in which one agent differs from another is data in its row; the driver knows no agent by name.
+//! Every difference between two agents is data in a row; the driver knows no agent by name.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::account::Account;
 
-/// A setting and the value that it is to have: `mode` is the agent's own mode, other names are options of its own.
+/// A setting and its value: `mode` is the agent's own mode, other names are the agent's own options.
 pub type SettingPair = (&'static str, &'static str);
 
 /// One agent.
@@ -39,19 +39,20 @@ pub struct AcpRow {
     pub tested: Option<&'static str>,
     /// What a mode is in its words; several ways of saying the same mode follow each other, the best first.
     pub modes: &'static [(Mode, &'static [SettingPair])],
-    /// Whether it can be told which model to use.
+    /// Whether a client can choose the model.
     pub models: bool,
-    /// Whether it tells which conversations it remembers.
+    /// Whether the agent lists the conversations that it remembers.
     pub lists: bool,
     /// Whether it can copy a conversation.
     pub forks: bool,
-    /// The agent that it is a way to: it keeps that one's records, and goes on in that one's terminal.
+    /// The agent behind this adapter: the adapter shares its records, and a conversation continues in its
+    /// terminal.
     pub behind: Option<Behind>,
     /// How it differs.
     pub quirks: Quirks,
 }
 
-/// Agents of which others are only another way to them.
+/// Agents that also have adapters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind {
     /// Codex.
@@ -76,23 +77,25 @@ impl Behind {
 /// In what an agent differs from others.
 #[derive(Clone, Copy, Debug)]
 pub struct Quirks {
-    /// Whether we offer to read and write files for it. An agent that has tools of its own is better off with those.
+    /// Whether we offer to read and write files for the agent. Agents with tools of their own work better
+    /// with those.
     pub fs: bool,
     /// Whether we offer to run its commands.
     pub terminal: bool,
     /// How long its "always" lasts.
     pub always: Decision,
-    /// A rejection ends the turn, so that there is no way to deny and go on.
+    /// Whether a rejection ends the turn, so that nobody can deny and let the agent continue.
     pub rejection_ends_turn: bool,
     /// What the counts in the answer to a prompt are of.
     pub counts: Counts,
     /// Where the name of a tool is.
     pub names: ToolNameSource,
-    /// How messages begin that only repeat what we told it.
+    /// The beginning of messages that only repeat our input.
     pub echo: Option<&'static str>,
-    /// It goes on telling the past after it has said that a session is loaded, and lists its commands when it is done.
+    /// Whether the agent sends more of the past after it has reported a loaded session, and lists its
+    /// commands at the end.
     pub late_past: bool,
-    /// How the message begins that stands for an error of the model.
+    /// The beginning of a message that reports an error of the model.
     pub error_prefix: Option<&'static str>,
 }
 
@@ -103,14 +106,14 @@ pub enum Counts {
     Session,
     /// This turn.
     Turn,
-    /// Only the last answer of the model, which says little of the turn.
+    /// Only the last answer of the model, not the whole turn.
     LastAnswer,
 }
 
-/// Where the name of a tool is, when the call does not say it.
+/// Where the name of a tool is, if the call does not contain it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolNameSource {
-    /// Nowhere; what sort of tool it is has to do.
+    /// Nowhere; the kind of the tool has to do.
     Nowhere,
     /// In the id of the call, before two underscores.
     InId,
@@ -295,8 +298,8 @@ pub fn row(name: &str) -> Option<&'static AcpRow> {
 }
 
 impl AcpRow {
-    /// Any other program that speaks the protocol. Its modes are guessed from their names, and it is offered all that
-    /// we can do for it, since nothing says that it has tools of its own.
+    /// Any other program that speaks the protocol. Its modes are guessed from their names. It gets everything
+    /// that we offer, because nothing shows that it has tools of its own.
     pub fn named(name: &str, program: &str) -> Self {
         Self {
             name: Cow::Owned(name.to_owned()),
@@ -326,8 +329,8 @@ impl AcpRow {
         custom
     }
 
-    /// What it can do, as far as that is known before it runs. What it turns out not to be able to do is refused
-    /// with a reason when it is asked for.
+    /// What the agent can do, as far as that is known before it runs. If the agent later does not offer
+    /// something, the driver refuses it with a reason.
     pub fn capabilities(&self) -> Capabilities {
         // An agent that asks can be let do things without asking whoever sits there, so it has these three whether it
         // knows them or not.

@@ -1,4 +1,4 @@
-//! Agents that speak the protocol, in the table: those that are known, and any command that the settings name.
+//! ACP agents in the table: the known agents, and any command of the settings.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -10,9 +10,9 @@ use longshore_model::driver::Driver;
 use super::rows::Behind;
 use super::{Acp, AcpRow, offline};
 use crate::account::Account;
+use crate::claude::import::Transcripts;
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
 use crate::import::Records;
-use crate::import::claude::Transcripts;
 use crate::offline::{Offline, OfflinePlace};
 use crate::spec::{Agent, AgentSpec, Invocation, Purpose};
 use crate::{claude, codex};

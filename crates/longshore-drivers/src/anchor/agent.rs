@@ -1,11 +1,11 @@
-//! One agent process: its driver, its pipes, and the sessions that it hosts, in one task.
+//! One agent process: its driver, its pipes, and its sessions, in one task.
 //!
-//! The task waits for many things at once: to be stopped, for room at the hub, for messages of sessions, for its
-//! driver's deadline, for the agent to speak over its pipes, its port or its line, and for it to take what it is told.
-//! Backpressure is this: while anything waits for room at the hub, the agent's output is not read. All else goes on. So an interrupt
-//! reaches an agent whose session is full: it goes through the driver, which has handled every line that was read,
-//! and is written. Nothing is reordered, because what the driver says to it lines up behind what waits, and what
-//! the agent says to it lies in the pipe behind what it said before.
+//! The task waits for many things at once: a stop, room at the hub, messages of sessions, the driver's
+//! deadline, output of the agent (pipes, port or callback connection), and room in the agent's input.
+//! Backpressure: while anything waits for room at the hub, the task does not read the agent's output, and
+//! everything else continues. So an interrupt reaches an agent whose session is full: the driver has already
+//! handled every line that was read. The order holds, because new drafts line up behind the waiting ones, and
+//! new output of the agent stays in the pipe behind its earlier output.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -29,10 +29,10 @@ use super::recorder::Recorder;
 use super::routes::{Route, RouteEnd, RouteMessage, Routes};
 use super::translator::Translator;
 use crate::clock;
+use crate::host_io::HostIo;
 use crate::transport::http::{Http, HttpEvent};
 use crate::transport::socket::{self, Socket};
-use crate::transport::{Ended, WireLine, at};
-use crate::work::Workshop;
+use crate::transport::{ChildExit, WireLine, at};
 
 /// How many messages and ticks are handled while the hub has no room. Each adds a few drafts to what waits.
 const HEARD_WHILE_WAITING: usize = 256;
@@ -67,7 +67,7 @@ pub(crate) struct AgentTask {
     socket: Option<Socket>,
     recorder: Recorder,
     /// Where what the driver wants done with files and commands is done.
-    workshop: Workshop,
+    workshop: HostIo,
     translator: Translator,
     pub(crate) outbox: Outbox,
     out: Output,
@@ -105,7 +105,7 @@ impl AgentTask {
             http,
             socket,
             recorder,
-            workshop: Workshop::under(mark),
+            workshop: HostIo::under(mark),
             translator,
             outbox: Outbox::new(Arc::clone(&job.deliver)),
             out: Output::default(),
@@ -127,7 +127,7 @@ impl AgentTask {
     }
 
     /// Until the process is gone and all that it said is in the outbox.
-    pub(crate) async fn live(&mut self, end: &mut RouteEnd) -> Ended {
+    pub(crate) async fn live(&mut self, end: &mut RouteEnd) -> ChildExit {
         loop {
             if self.outbox.is_empty() {
                 self.heard = 0;
@@ -165,7 +165,6 @@ impl AgentTask {
                 spoke = spoken(&mut self.http, reads), if self.http.is_some() && self.cause.is_none() => {
                     match spoke {
                         HttpEvent::Said(said) => {
-                            self.recorder.said(&said);
                             self.translate(Input::Http(said));
                         }
                         HttpEvent::Garbled { text, fault } => self.translate(Input::Garbled { text, fault }),
@@ -202,7 +201,7 @@ impl AgentTask {
     }
 
     /// How it ended, in general and for every session that it hosted.
-    pub(crate) fn endings(self, ended: Ended) -> (Ending, Vec<(SessionId, Ending)>) {
+    pub(crate) fn endings(self, ended: ChildExit) -> (Ending, Vec<(SessionId, Ending)>) {
         let of = |began| Ending::of(&self.title, ended.clone(), self.cause.clone(), began);
         let began = |session: &SessionId| self.began.contains(session);
         let gone = self.hosted.iter().map(|session| (*session, of(began(session)))).collect();
@@ -268,7 +267,6 @@ impl AgentTask {
                 WireLine::Whole(text) => (text, None),
                 WireLine::Garbled { text, fault } => (text, Some(fault)),
             };
-            self.recorder.heard(&text);
             if std::mem::take(&mut self.silent) {
                 self.first_start.is_ready();
             }
@@ -279,8 +277,9 @@ impl AgentTask {
                 None => Input::Line(Raw::clone(&text)),
                 Some(fault) => Input::Garbled { text: Raw::clone(&text), fault },
             };
-            if self.translator.works() {
-                self.translate(input);
+            match self.translator.works() {
+                true => self.translate(input),
+                false => self.recorder.unheard(&text),
             }
             if !self.translator.works() {
                 self.keep(text, fault);
@@ -289,7 +288,7 @@ impl AgentTask {
     }
 
     /// The process of a turn is gone; the driver is not.
-    fn turn_ended(&mut self, ended: Result<Ended, String>) {
+    fn turn_ended(&mut self, ended: Result<ChildExit, String>) {
         self.process.is_over();
         if let Ok(ended) = &ended {
             self.recorder.ended(ended);
@@ -303,7 +302,9 @@ impl AgentTask {
 
     /// Calls the driver and does what it wants done.
     fn translate(&mut self, input: Input) {
-        let result = self.translator.handle(input, &mut self.out);
+        let now = clock::now();
+        self.recorder.handed(&input, now);
+        let result = self.translator.handle(input, now, &mut self.out);
         let Output {
             mut said,
             mut lines,
@@ -341,7 +342,7 @@ impl AgentTask {
         if halt {
             self.process.halt();
         }
-        self.recorder.told(&lines);
+        self.recorder.wrote(&lines);
         match &mut self.socket {
             Some(socket) => socket.tell(lines.drain(..)),
             None => self.process.tell(lines.drain(..)),
@@ -385,7 +386,7 @@ impl AgentTask {
     fn end_unheeded(&mut self) {
         let Some(UnheededInterrupt { session, turn, within }) = self.interrupts.overdue() else { return };
         let cause = Cause::Unheeded { within };
-        let text = Ending::of(&self.title, Ended::default(), Some(cause.clone()), true).reason;
+        let text = Ending::of(&self.title, ChildExit::default(), Some(cause.clone()), true).reason;
         tracing::warn!(agent = self.title, within_s = within.as_secs(), "an interrupt was not heeded");
         // The turn ends when the process is gone: what waits behind it is then told to the next one.
         self.say(session, Draft::new(Body::Notice { level: NoticeLevel::Warning }).turn(turn).text(text));

@@ -1,7 +1,7 @@
-//! The anchor's own task: takes what the hub says and passes it to the process that it is for.
+//! The anchor's own task: takes the hub's messages and passes each to its process.
 //!
-//! It never waits for a single session or agent: a process that takes no more messages is stopped, and what it
-//! has to say itself is said by tasks of their own.
+//! It never waits for a single session or agent. It stops a process that takes no more messages. Separate
+//! tasks send what the anchor itself has to report.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::job::{ProcessJob, Purpose, Ran};
 use super::query::Queries;
 use super::routes::{ProcessId, Route, RouteEnd, RouteMessage, Routes};
 use super::{AnchorConfig, Deliver};
-use crate::import::{AgentQuery, ReadRequest, Watcher};
+use crate::import::{AgentErrand, ReadRequest, Watcher};
 use crate::leash::{self, LeashRecord};
 use crate::spec::Agent;
 
@@ -41,7 +41,7 @@ pub(crate) struct Dispatch {
     queries: Arc<Queries>,
     watcher: Arc<Watcher>,
     /// What those tasks ask agents.
-    errands: mpsc::Receiver<AgentQuery>,
+    errands: mpsc::Receiver<AgentErrand>,
     /// The tasks that look for records and read them; they end with this one.
     readers: JoinSet<()>,
     processes: u64,
@@ -135,7 +135,7 @@ impl Dispatch {
             }
         });
         if let Err(error) = ended.await {
-            tracing::error!(%error, "what agents left was not ended");
+            tracing::error!(%error, "processes that agents left could not be ended");
         }
     }
 
@@ -277,20 +277,23 @@ impl Dispatch {
             return self.reply(FromAnchor::Answer { id, answer }, None);
         }
         let queries = Arc::clone(&self.queries);
-        let shared = queries.shared_agent(&query).map(|agent| {
+        let mut shared = None;
+        if let Query::Agent(question) = &query
+            && let Some(agent) = queries.shared_agent(question)
+        {
             let (answer, answered) = oneshot::channel();
-            let message = RouteMessage::Ask { id, query: query.clone(), answer };
+            let message = RouteMessage::Ask { id, query: question.clone(), answer };
             // What is not taken is dropped, and whoever waits for the answer hears that.
             self.tell_shared(agent, None, message);
-            answered
-        });
+            shared = Some(answered);
+        }
         let task = self.answers.spawn(async move { queries.answer(id, query, shared).await });
         self.query_of.insert(task.id(), id);
     }
 
     /// Asks the process that hosts all sessions of an agent. What nobody is asked for is dropped.
-    fn run_errand(&mut self, errand: AgentQuery) {
-        let AgentQuery { agent, id, query, start, answer } = errand;
+    fn run_errand(&mut self, errand: AgentErrand) {
+        let AgentErrand { agent, id, query, start, answer } = errand;
         let works = |route: &Route| self.routes.all().iter().any(|led| led.process == route.process);
         if agent.shared() && (start || self.shared.get(agent.name()).is_some_and(works)) {
             self.tell_shared(agent, None, RouteMessage::Ask { id, query, answer });
@@ -363,7 +366,7 @@ impl Dispatch {
         if timeout_at(deadline, all_gone).await.is_err() {
             tracing::warn!(
                 left = self.agents.len(),
-                "agents or the hub took too long; what is left is killed"
+                "agents or the hub took too long; the remaining agents are killed"
             );
         }
         self.agents.shutdown().await;

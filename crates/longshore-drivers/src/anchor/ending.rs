@@ -1,4 +1,4 @@
-//! Why an agent is gone, in data and in words.
+//! Why an agent ended, for programs and for people.
 
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use longshore_model::event::{Body, Draft};
 use longshore_model::lifecycle::{Sleep, SleepCause};
 use rustix::process::Signal;
 
-use crate::transport::Ended;
+use crate::transport::ChildExit;
 
 /// How much of stderr a reason quotes.
 const QUOTED: usize = 500;
@@ -28,15 +28,15 @@ pub(crate) enum Cause {
         /// How long it had.
         within: Duration,
     },
-    /// It does not read what it is told.
+    /// The agent does not read its input.
     Stuck,
-    /// Its sessions told it more than it could be told.
+    /// The agent's sessions sent more messages than it may have waiting.
     Overrun,
     /// It closed a pipe.
     HungUp,
-    /// It is a server that is not there any more, or its program has no line to us.
+    /// The agent's server is gone, or its program has no connection.
     Lost(String),
-    /// It hosts many sessions, and the last one is gone.
+    /// The process hosts many sessions, and the last one has ended.
     Idle,
 }
 
@@ -93,7 +93,7 @@ impl Ending {
     }
 
     /// It ran and ended. `began` says whether it ever listened.
-    pub(crate) fn of(title: &str, ended: Ended, cause: Option<Cause>, began: bool) -> Self {
+    pub(crate) fn of(title: &str, ended: ChildExit, cause: Option<Cause>, began: bool) -> Self {
         let by_itself = if began { SleepCause::Exited } else { SleepCause::FailedToStart };
         let (why, reason) = match cause {
             Some(Cause::Asked) => (SleepCause::Stopped, format!("stopped{}", force(ended.signalled))),
@@ -165,7 +165,7 @@ fn force(signalled: Option<Signal>) -> &'static str {
     }
 }
 
-fn natural(title: &str, ended: &Ended) -> String {
+fn natural(title: &str, ended: &ChildExit) -> String {
     let Some(status) = ended.status else { return format!("{title} is gone") };
     // Agents complain on stderr in normal use; of one that ended well, or was killed, it is not the reason.
     match (status.code(), status.signal()) {
@@ -254,8 +254,8 @@ mod tests {
         assert_eq!(without_end_of_turn(words.clone()), words);
     }
 
-    fn ended(raw: i32, signalled: Option<Signal>) -> Ended {
-        Ended {
+    fn ended(raw: i32, signalled: Option<Signal>) -> ChildExit {
+        ChildExit {
             status: Some(ExitStatus::from_raw(raw)),
             signalled,
             stderr: "first\n\nthe cause\n\n".to_owned(),

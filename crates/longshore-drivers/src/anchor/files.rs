@@ -1,4 +1,4 @@
-//! Files that are laid down for a process and are gone with it.
+//! Files that are created for a process and deleted when it ends.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};

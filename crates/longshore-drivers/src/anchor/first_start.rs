@@ -1,7 +1,7 @@
-//! The first process of an agent sets up its home, alone; the next ones start when it has spoken.
+//! The first process of an agent sets up its home alone; further processes start after its first output.
 //!
-//! Programs that find the same empty home at once get into each other's way: of three Codexes two end with "failed to
-//! initialize sqlite state runtime". Agents that share an account share a home.
+//! Programs that find the same empty home at once disturb each other: of three Codexes two end with "failed
+//! to initialize sqlite state runtime". Agents that share an account share a home.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

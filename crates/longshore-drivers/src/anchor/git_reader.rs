@@ -1,6 +1,7 @@
-//! Who tells where a work tree stands.
+//! Who reads the git state of a work tree.
 //!
-//! Git must run no program of the repository, which needs a sandbox. The program brings it along: drivers have none.
+//! Git must run no program of the repository, which needs a sandbox. Drivers have no sandbox, so the program
+//! passes a reader in.
 
 use std::fmt;
 use std::pin::Pin;

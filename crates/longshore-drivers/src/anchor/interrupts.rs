@@ -1,8 +1,8 @@
-//! Interrupts that an agent was told of and has not heeded yet.
+//! Interrupts that an agent has received but not followed yet.
 //!
-//! An agent has [`Limits::interrupt`] to end a turn that a person stopped; then its process is ended, and the session
-//! sleeps until the next prompt. A process that also works for others, which are not that session's own children, is
-//! spared until they rest, but not longer than [`Limits::interrupt_shared`].
+//! An agent has [`Limits::interrupt`] to end an interrupted turn. After that, the anchor ends its process,
+//! and the session sleeps until the next prompt. If the process also works for other sessions that are not
+//! children of this one, the anchor waits until these rest, at most [`Limits::interrupt_shared`].
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -1,9 +1,10 @@
-//! From the wish for an agent to its process, and from the end of that to everybody who has to hear of it.
+//! The life of an agent: from the request for it to its process, and from the end of the process to everybody
+//! who must learn of it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use longshore_model::anchor::{FromAnchor, Launch, Query};
+use longshore_model::anchor::{AgentQuestion, FromAnchor, Launch};
 use longshore_model::id::QueryId;
 use longshore_model::lifecycle::SleepCause;
 
@@ -32,7 +33,7 @@ pub(crate) enum Purpose {
     /// To host a session, and those that come of it.
     Session(Launch),
     /// To answer a question.
-    Query(QueryId, Query),
+    Query(QueryId, AgentQuestion),
     /// To host whatever comes by its route.
     Machine,
 }
@@ -211,6 +212,7 @@ impl ProcessJob {
             recorder.spawned(&started);
             (AgentProcess::for_life(stdio, first, folder), recorder)
         };
+        recorder.begins(self.agent.name(), translator.seed());
         Ok(Started { process, mark, first_start, http, socket, recorder, translator })
     }
 }

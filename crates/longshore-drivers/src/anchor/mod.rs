@@ -1,20 +1,21 @@
-//! The anchor: holds agent processes, one task each, and speaks with the hub in two enums and nothing else.
+//! The anchor: holds agent processes, one task each, and exchanges only two enums with the hub.
 //!
-//! Most agents get a process for each session. Those that are servers get one for all ([`AgentSpec::shared`]): it is
-//! started for the first session or question, and ends a little after the last; its death is the end of all of them.
-//! Those that end with their turn get one for each turn ([`Channel::Turns`]); between turns there is only their driver.
-//! Of each agent one process goes first, and the others wait for its first word (`first_start.rs`).
+//! Most agents get one process per session. An agent that is a server gets one process for all sessions
+//! ([`AgentSpec::shared`]): it starts for the first session or query, and ends shortly after the last; if it dies, all
+//! of its sessions end. An agent that ends with its turn gets one process per turn ([`Channel::Turns`]); between turns
+//! there is only its driver. The first process of an agent starts alone, and the others wait for its first output
+//! (`first_start.rs`).
 //!
 //! | queue | bound | when it is full |
 //! |---|---|---|
 //! | hub to anchor | 256 messages | [`Anchor::send`] waits; the anchor's task itself never waits for an agent |
-//! | anchor to one process | 64 messages | the agent takes nothing in: it is stopped, with that reason |
-//! | to an agent's stdin | [`Limits::outgoing`] | nothing is read from agent or session; after [`Limits::stuck`] without a byte taken it is stopped |
-//! | agent to hub | what one read gave, and what 256 messages and ticks add | nothing more is read from the agent, which waits; messages still reach it |
-//! | stderr | [`Limits::stderr`] | the oldest goes |
+//! | anchor to one process | 64 messages | the agent takes nothing: the anchor stops it, with that reason |
+//! | to an agent's stdin | [`Limits::outgoing`] | the anchor reads nothing from agent or session; after [`Limits::stuck`] without a byte taken, it stops the agent |
+//! | agent to hub | one read, and what 256 messages and ticks add | the anchor does not read the agent, which waits; messages still reach it |
+//! | stderr | [`Limits::stderr`] | the oldest part is dropped |
 //! | to and from an agent's port | see [`crate::transport::http`] | |
 //! | to and from an agent that calls back | see [`crate::transport::socket`] | |
-//! | questions | 64 open, 4 processes, 2 looks at work trees | refused; made to wait within their deadline |
+//! | queries | 64 open, 4 processes, 2 inspections of work trees | refused; they wait within their deadline |
 
 mod agent;
 mod dispatch;
@@ -57,8 +58,8 @@ use crate::table::{self, BadAgent};
 use crate::transport::Limits;
 use crate::transport::socket::CallbackRegistry;
 
-/// Takes what the anchor says. It resolves when the session has room for it: until then nothing more is read from
-/// the agent that said it.
+/// Takes the anchor's messages. It resolves when the session has room; until then the anchor does not read
+/// the agent.
 pub type Deliver = Arc<dyn Fn(FromAnchor) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// How many messages of the hub may wait.
@@ -75,7 +76,7 @@ pub struct AnchorConfig {
     pub surroundings: Surroundings,
     /// How much is held of an agent's words, and how long it may take over things.
     pub limits: Limits,
-    /// Servers of tools that every session gets, besides those that it brings itself.
+    /// The MCP servers of every session, besides the session's own.
     pub mcp_servers: Vec<McpServer>,
     /// The variables that the servers which a session brings may be given.
     pub mcp_env: Vec<String>,
@@ -87,17 +88,18 @@ pub struct AnchorConfig {
     pub tape: Option<Tape>,
     /// To which all belong that it starts.
     pub mark: Mark,
-    /// What else is known of the agents that are here, besides what they say themselves.
+    /// What is known of the installed agents, besides what they report.
     pub known: KnownOf,
-    /// Who tells where a work tree stands.
+    /// Who reads the git state of work trees.
     pub git: GitReader,
-    /// Where it is written down that something runs, so that the next hub can end it; see [`LeashRecord`].
+    /// The folder with the records of running processes, so that the next hub can end them; see
+    /// [`LeashRecord`].
     pub leashes: Option<PathBuf>,
     /// How long a question may take.
     pub query_deadline: Duration,
     /// How long an agent's list of models is believed.
     pub models_believed: Duration,
-    /// How long a process that hosts many sessions stays when the last one is gone.
+    /// How long a process for many sessions stays after its last session.
     pub linger: Duration,
 }
 
@@ -125,7 +127,7 @@ impl Default for AnchorConfig {
 }
 
 impl AnchorConfig {
-    /// With the agents that are built in and those that the settings add.
+    /// An anchor with the built-in agents and the agents of the settings.
     pub fn of(settings: BTreeMap<String, AgentSettings>) -> Result<Self, BadAgent> {
         Ok(Self { agents: table::all(&settings)?, settings, ..Self::default() })
     }
@@ -193,7 +195,7 @@ impl Anchor {
         Self { to_anchor, shutdown, task }
     }
 
-    /// Tells it something; waits while its queue is full, which is never for an agent's sake.
+    /// Sends a message to the anchor. Waits while the queue is full, which no agent causes.
     pub async fn send(&self, message: ToAnchor) -> Result<(), AnchorGone> {
         self.to_anchor.send(message).await.map_err(|_| AnchorGone)
     }
@@ -203,8 +205,8 @@ impl Anchor {
         self.to_anchor.clone()
     }
 
-    /// Stops all agents, because the hub goes down. It takes as long as the slowest agent, but not longer than an
-    /// agent's graces together: end of input, SIGTERM, SIGKILL. What is left then is killed.
+    /// Stops all agents, because the hub stops. It takes as long as the slowest agent, but at most the graces
+    /// of one agent together: end of input, SIGTERM, SIGKILL. The rest is killed.
     pub async fn shutdown(self) {
         // Nobody to tell means that it went down by itself.
         let _ = self.shutdown.send(());

@@ -1,7 +1,8 @@
-//! What one agent process has to say to the hub and could not say yet.
+//! Messages of one agent process to the hub that the hub has not taken yet.
 //!
-//! While something waits here, nothing is read from the agent: the pipe fills and the agent waits. What still
-//! comes in is what the driver says to a command or a tick; it lines up behind, so the order per session holds.
+//! While a message waits here, the anchor does not read the agent's output: the pipe fills and the agent
+//! waits. The driver may still add drafts for a command or a tick; they line up behind, so the order per
+//! session holds.
 
 use std::collections::VecDeque;
 use std::pin::Pin;

@@ -1,5 +1,5 @@
-//! Pictures that an agent names by their file, looked at before they are told: clients are elsewhere, and the file may
-//! be another by the time somebody looks.
+//! Reads pictures that an agent names by their file, before the event goes out: clients are elsewhere, and
+//! the file may change later.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use longshore_model::command::{Attachment, AttachmentSource};
 use longshore_model::event::{Body, Draft};
 use longshore_model::item::ToolOutcome;
 
-use crate::contents::{last_part, picture_of};
-use crate::work::files::bytes_of;
+use crate::host_io::files::bytes_of;
+use crate::kit::contents::{last_part, picture_of};
 
 /// How long a file may take to be read before its picture is told by its name alone.
 const READ_WITHIN: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! The process of a driver: there for all of its life, or for a turn at a time.
+//! The process of a driver: one for its whole life, or one per turn.
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use super::files::ScratchFolder;
 use super::first_start::{First, FirstStart};
 use crate::leash::{self, Mark};
 use crate::transport::spawn::Tie;
-use crate::transport::{ChildEvent, Ended, Limits, Spawn, Stdio, WireLine};
+use crate::transport::{ChildEvent, ChildExit, Limits, Spawn, Stdio, WireLine};
 
 /// What can happen to it.
 pub(crate) enum ProcessEvent {
     /// It spoke; see [`AgentProcess::line`].
     Spoke,
-    /// It does not read what it is told.
+    /// The process does not read its input.
     Stuck,
-    /// It closed one of its pipes but runs on.
+    /// The process closed one of its pipes but continues.
     HungUp,
-    /// The process of a turn is gone, or never came to be for this reason; there may be last lines. The driver goes on,
-    /// when [`AgentProcess::is_over`] was said.
-    TurnEnded(Result<Ended, String>),
-    /// It is gone for good. There may be last lines.
-    Ended(Ended),
+    /// The process of a turn ended, or did not start for this reason; there may be last lines. The driver
+    /// continues if [`AgentProcess::is_over`] was called.
+    TurnEnded(Result<ChildExit, String>),
+    /// The process ended for good. There may be last lines.
+    Ended(ChildExit),
 }
 
 pub(crate) struct AgentProcess {
@@ -160,7 +160,7 @@ impl AgentProcess {
         }
         let Some(stdio) = &mut self.stdio else {
             return match self.stopping {
-                true => ProcessEvent::Ended(Ended::default()),
+                true => ProcessEvent::Ended(ChildExit::default()),
                 false => std::future::pending().await,
             };
         };

@@ -1,13 +1,15 @@
-//! Questions that concern no session: answered from the disk, from memory, or by a process that lives for one.
+//! Questions of the hub that concern no session. The answers come from the disk, from memory, or from a
+//! process that the anchor starts.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use longshore_model::anchor::{Answer, FromAnchor, Query};
+use longshore_model::anchor::{AgentQuestion, Answer, FromAnchor, Machine, ModelsQuery, PastCount, Query};
 use longshore_model::capability::ModelInfo;
 use longshore_model::id::QueryId;
+use longshore_model::lifecycle::GitState;
 use tokio::sync::{Mutex, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -22,19 +24,20 @@ use crate::folders;
 use crate::import::Watcher;
 use crate::spec::Agent;
 
-/// How many processes may answer questions at once; the others wait, and their deadline with them.
+/// The most processes that answer questions at the same time. Further questions wait, and their deadlines run
+/// meanwhile.
 const AT_ONCE: usize = 4;
 
 const SHUTTING_DOWN: &str = "shutting down";
 
-/// How many work trees are looked at at once. Many turns may end at the same moment, and as many `git`s would take
-/// the processors away from the agents and sessions that still work.
+/// The most work trees that git examines at the same time. Many turns may end at the same moment, and too
+/// many `git`s would take the processors away from working agents.
 const LOOKS_AT_ONCE: usize = 2;
 
-/// Where an answer comes from.
+/// The channel of an answer.
 type Answered = oneshot::Receiver<Result<Answer, String>>;
 
-/// The models of an agent, and until when they are believed.
+/// The models of an agent, and until when the anchor trusts them.
 type Remembered = Mutex<Option<(Instant, Vec<ModelInfo>)>>;
 
 pub(crate) struct Queries {
@@ -61,56 +64,72 @@ impl Queries {
         Self { config, first_starts, versions: Arc::default(), watcher, models, slots, looks, deliver }
     }
 
-    /// The agent whose one process for all sessions must be asked this, unless the answer is known.
-    pub(crate) fn shared_agent(&self, query: &Query) -> Option<Agent> {
-        let name = match query {
-            Query::Agents { .. }
-            | Query::Git { .. }
-            | Query::Past
-            | Query::WorkTree { .. }
-            | Query::RecordSize { .. }
-            | Query::Folders { .. } => return None,
-            // It is asked in a process of its own, since one that runs says nothing of whether another would start.
-            Query::Models { anew: true, .. } => return None,
-            Query::Models { agent, .. } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => {
-                agent
-            }
-        };
-        let known = match query {
-            Query::Models { .. } => {
-                let remembered = self.models.get(&**name)?.try_lock().ok();
+    /// The agent whose shared process must answer this question, unless the answer is known.
+    pub(crate) fn shared_agent(&self, question: &AgentQuestion) -> Option<Agent> {
+        let known = match question {
+            // A new process answers this question, because a running one does not show whether another would
+            // start.
+            AgentQuestion::Models(ModelsQuery { anew: true, .. }) => return None,
+            AgentQuestion::Models(ModelsQuery { agent, .. }) => {
+                let remembered = self.models.get(&**agent)?.try_lock().ok();
                 remembered
                     .is_some_and(|models| models.as_ref().is_some_and(|(until, _)| Instant::now() < *until))
             }
-            Query::Sessions { .. }
-            | Query::Messages { .. }
-            | Query::Agents { .. }
-            | Query::Git { .. }
-            | Query::Past
-            | Query::WorkTree { .. }
-            | Query::RecordSize { .. }
-            | Query::Folders { .. } => false,
+            AgentQuestion::Sessions(_) | AgentQuestion::Messages(_) => false,
         };
-        self.config.agent(name).filter(|agent| agent.shared() && !known).cloned()
+        self.config.agent(question.agent()).filter(|agent| agent.shared() && !known).cloned()
     }
 
-    /// Answers a question, by its deadline. `asked` is where the answer comes from when a process that hosts many
-    /// sessions was asked already.
+    /// Answers a question within its deadline. If a shared process was already asked, its answer comes
+    /// through `asked`.
     pub(crate) async fn answer(&self, id: QueryId, query: Query, asked: Option<Answered>) {
-        let deadline = self.config.query_deadline;
-        let agent = match &query {
-            Query::Agents { .. } => "the search for agents".to_owned(),
-            Query::Git { .. } => "git".to_owned(),
-            Query::Past | Query::RecordSize { .. } => "the search for past conversations".to_owned(),
-            Query::WorkTree { .. } | Query::Folders { .. } => "the disk".to_owned(),
-            Query::Models { agent, .. } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => {
-                agent.to_string()
+        let answer = match query {
+            Query::Agent(question) => return self.answer_of_agent(id, question, asked).await,
+            Query::Agents(query) => {
+                let agents = async { Ok(self.agents(query.only.as_deref()).await) };
+                self.in_time("the search for agents", agents).await.map(Answer::Agents)
+            }
+            Query::Git(query) => self.in_time("git", self.git(&query.cwd)).await.map(Answer::Git),
+            Query::Past(_) => {
+                let count = async { Ok(self.past().await) };
+                self.in_time("the search for past conversations", count).await.map(Answer::Past)
+            }
+            Query::RecordSize(query) => {
+                let size = async { Ok(self.watcher.size(&query.agent, query.native).await) };
+                self.in_time("the search for past conversations", size).await.map(Answer::RecordSize)
+            }
+            Query::WorkTree(query) => {
+                let fault = async { Ok(folders::work_tree(&query.path).await) };
+                self.in_time("the disk", fault).await.map(Answer::WorkTree)
+            }
+            Query::Folders(query) => {
+                self.in_time("the disk", folders::look_into(query.path)).await.map(Answer::Folders)
             }
         };
-        let found = timeout(deadline, self.find(id, query, asked)).await;
+        (self.deliver)(FromAnchor::Answer { id, answer }).await;
+    }
+
+    async fn in_time<T>(
+        &self,
+        who: &str,
+        found: impl Future<Output = Result<T, String>>,
+    ) -> Result<T, String> {
+        let deadline = self.config.query_deadline;
+        timeout(deadline, found).await.unwrap_or_else(|_| Err(late(who, deadline)))
+    }
+
+    async fn git(&self, cwd: &str) -> Result<Option<GitState>, String> {
+        let _look = self.looks.acquire().await.map_err(|_| SHUTTING_DOWN.to_owned())?;
+        Ok(self.config.git.look_at(cwd).await)
+    }
+
+    async fn answer_of_agent(&self, id: QueryId, question: AgentQuestion, asked: Option<Answered>) {
+        let deadline = self.config.query_deadline;
+        let agent = Arc::clone(question.agent());
+        let found = timeout(deadline, self.find(id, question, asked)).await;
         let (answer, asked) = found.unwrap_or_else(|_| (Err(late(&agent, deadline)), None));
         (self.deliver)(FromAnchor::Answer { id, answer }).await;
-        // Only now, so that nobody waits for the process to end.
+        // The answer goes out first, so that nobody waits for the end of the process.
         if let Some(asked) = asked {
             asked.dismiss().await;
         }
@@ -119,50 +138,24 @@ impl Queries {
     async fn find(
         &self,
         id: QueryId,
-        query: Query,
+        question: AgentQuestion,
         shared: Option<Answered>,
     ) -> (Result<Answer, String>, Option<QueryProcess>) {
-        let query = self.asked_of(query);
-        let name = match &query {
-            Query::Agents { only } => return (Ok(self.agents(only.as_deref()).await), None),
-            Query::Git { cwd } => {
-                let Ok(_look) = self.looks.acquire().await else {
-                    return (Err(SHUTTING_DOWN.to_owned()), None);
-                };
-                return (Ok(Answer::Git { git: self.config.git.look_at(cwd).await }), None);
-            }
-            Query::Past => return (Ok(self.past().await), None),
-            Query::WorkTree { path } => return (Ok(folders::work_tree(path).await), None),
-            Query::RecordSize { agent, native } => {
-                let size = self.watcher.size(agent, native.clone()).await;
-                return (Ok(Answer::RecordSize { size }), None);
-            }
-            Query::Folders { path } => return (folders::look_into(path.clone()).await, None),
-            Query::Models { agent, .. } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => {
-                agent
-            }
-        };
+        let question = self.asked_of(question);
+        let name = question.agent();
         let (Some(agent), Some(models)) = (self.config.agent(name), self.models.get(&**name)) else {
             return (Err(self.config.unknown_agent(name)), None);
         };
-        // Whoever asks for the same models waits here for the first one's answer.
-        let mut remembered = match &query {
-            Query::Models { .. } => Some(models.lock().await),
-            Query::Sessions { .. }
-            | Query::Messages { .. }
-            | Query::Agents { .. }
-            | Query::Git { .. }
-            | Query::Past
-            | Query::WorkTree { .. }
-            | Query::RecordSize { .. }
-            | Query::Folders { .. } => None,
+        let (mut remembered, anew) = match &question {
+            // Whoever asks for the same models waits here for the answer to the first question.
+            AgentQuestion::Models(query) => (Some(models.lock().await), query.anew),
+            AgentQuestion::Sessions(_) | AgentQuestion::Messages(_) => (None, false),
         };
-        let anew = matches!(query, Query::Models { anew: true, .. });
         if let Some(Some((until, models))) = remembered.as_deref()
             && Instant::now() < *until
             && !anew
         {
-            return (Ok(Answer::Models { models: models.clone() }), None);
+            return (Ok(Answer::Models(models.clone())), None);
         }
         let Ok(_slot) = self.slots.acquire().await else { return (Err(SHUTTING_DOWN.to_owned()), None) };
         let (answer, asked) = match shared {
@@ -173,31 +166,32 @@ impl Queries {
                 (answered.await.unwrap_or_else(unheard), None)
             }
             None => {
-                let mut asked = self.ask(Agent::clone(agent), id, query);
+                let mut asked = self.ask(Agent::clone(agent), id, question);
                 (asked.answer().await, Some(asked))
             }
         };
-        if let (Some(remembered), Ok(Answer::Models { models })) = (remembered.as_deref_mut(), &answer) {
+        if let (Some(remembered), Ok(Answer::Models(models))) = (remembered.as_deref_mut(), &answer) {
             *remembered = Some((Instant::now() + self.config.models_believed, models.clone()));
         } else if let (Some(remembered), true) = (remembered.as_deref_mut(), anew) {
-            // Nor is anybody else told what it said when it still started.
+            // The agent does not start, so the models that it reported earlier no longer count.
             *remembered = None;
         }
         (answer, asked)
     }
 
-    /// The same question to whoever can answer it: one that ends with its turn answers none, and has the models of another.
-    fn asked_of(&self, query: Query) -> Query {
-        let Query::Models { agent, anew } = &query else { return query };
+    /// The agent that can answer the question. An agent with one process per turn answers none, and has the
+    /// models of another agent.
+    fn asked_of(&self, question: AgentQuestion) -> AgentQuestion {
+        let AgentQuestion::Models(ModelsQuery { agent, anew }) = &question else { return question };
         match self.config.agent(agent).and_then(|spec| spec.models_of()) {
-            Some(other) => Query::Models { agent: other.into(), anew: *anew },
-            None => query,
+            Some(other) => ModelsQuery { agent: other.into(), anew: *anew }.into(),
+            None => question,
         }
     }
 
-    /// Every agent of the table, found or not; or one of them, for which no program is started: whoever opens a session
-    /// waits for it.
-    async fn agents(&self, only: Option<&str>) -> Answer {
+    /// Every agent of the table, installed or not. With `only`: one agent, for which the anchor starts no
+    /// program, because a person who opens a session waits.
+    async fn agents(&self, only: Option<&str>) -> Machine {
         let versions_of = match only {
             Some(_) => VersionsOf::Known,
             None => VersionsOf::All,
@@ -224,28 +218,29 @@ impl Queries {
                 agent.models.clone_from(models);
             }
         }
-        Answer::Agents { machine: folders::machine(), agents: self.config.known.tell(agents).await }
+        Machine { name: folders::machine(), agents: self.config.known.tell(agents).await }
     }
 
-    /// Looks now. What could not be told within the deadline is told the next time.
-    async fn past(&self) -> Answer {
+    /// Looks for conversations now. What the anchor cannot report within the deadline, it reports the next
+    /// time.
+    async fn past(&self) -> PastCount {
         let _ = timeout(self.config.query_deadline * 2 / 3, self.watcher.look()).await;
         let (found, unread) = self.watcher.count();
-        Answer::Past { found, unread }
+        PastCount { found, unread }
     }
 
-    fn ask(&self, agent: Agent, id: QueryId, query: Query) -> QueryProcess {
+    fn ask(&self, agent: Agent, id: QueryId, question: AgentQuestion) -> QueryProcess {
         let process = ProcessId(0);
         let (route, end) = Route::new(process, None);
         let (answers, answered) = mpsc::channel(1);
         let job = ProcessJob {
             config: Arc::clone(&self.config),
             agent,
-            purpose: Purpose::Query(id, query),
+            purpose: Purpose::Query(id, question),
             process,
             route: route.clone(),
             end,
-            // It hosts no session; a route of its own making would lead nowhere.
+            // The process hosts no session, so it needs no routes of the anchor.
             routes: Arc::new(Routes::default()),
             first_starts: Arc::clone(&self.first_starts),
             predecessor: None,
@@ -269,7 +264,7 @@ fn late(who: &str, deadline: Duration) -> String {
     format!("{who} did not answer within {} s", deadline.as_secs_f32())
 }
 
-/// A process that was asked something. Dropped, it is killed.
+/// A process that answers a question. Dropping it kills the process.
 struct QueryProcess {
     run: Pin<Box<dyn Future<Output = Ending> + Send>>,
     route: Route,
@@ -284,13 +279,13 @@ impl QueryProcess {
             Some(answer) = self.answered.recv() => answer,
             ending = &mut self.run => {
                 self.ended = true;
-                // The answer may have been its last word.
+                // The process may have answered right before its end.
                 self.answered.try_recv().unwrap_or(Err(ending.reason))
             }
         }
     }
 
-    /// Stops it, with the same patience as any other.
+    /// Stops the process, with the same patience as other processes.
     async fn dismiss(self) {
         if !self.ended {
             self.route.stop(Cause::Asked);

@@ -1,13 +1,14 @@
-//! What passes between an anchor and one agent process, for whoever records it.
+//! Records the messages between an anchor and one agent process.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use longshore_model::driver::{Http as Said, Request, Run};
+use longshore_model::driver::{Http as Said, Input, Request, Run};
+use longshore_model::time::Timestamp;
 use serde_json::{Value, json};
 
 use crate::capture::{Direction, Tape};
-use crate::transport::{Ended, Spawn};
+use crate::transport::{ChildExit, Spawn};
 
 /// The wire of one process. Without a tape it costs nothing.
 pub(crate) struct Recorder {
@@ -22,7 +23,39 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new(tape: Option<Tape>, pid: Option<i32>, server: bool) -> Self {
+        let tape = tape.map(|tape| tape.of_process());
         Self { tape, pid, server, asked: HashMap::new() }
+    }
+
+    /// The driver begins, with this seed for its ids.
+    pub(crate) fn begins(&self, agent: &str, seed: u64) {
+        if let Some(tape) = &self.tape {
+            tape.begins(agent, seed, self.server);
+        }
+    }
+
+    /// What the driver is handed. A line or an event of the agent is the wire itself; all else it is told.
+    pub(crate) fn handed(&mut self, input: &Input, now: Timestamp) {
+        let Some(tape) = &self.tape else { return };
+        match input {
+            Input::Line(line) if !self.server => tape.note_at(now, Direction::FromAgent, line),
+            Input::Line(text) | Input::Garbled { text, .. } => {
+                tape.note_at(now, Direction::Note, text);
+                tape.told(now, input);
+            }
+            Input::Http(Said::Event(event)) => tape.note_at(now, Direction::FromAgent, event),
+            Input::Http(said @ (Said::Connected | Said::Disconnected | Said::Response { .. })) => {
+                tape.told(now, input);
+                self.said(said);
+            }
+            Input::Open(_)
+            | Input::Ask { .. }
+            | Input::Tell { .. }
+            | Input::Ended { .. }
+            | Input::Close { .. }
+            | Input::WorkDone { .. }
+            | Input::Tick => tape.told(now, input),
+        }
     }
 
     pub(crate) fn spawned(&self, spawn: &Spawn) {
@@ -43,14 +76,17 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn told(&self, lines: &[String]) {
+    pub(crate) fn wrote(&self, lines: &[String]) {
         let Some(tape) = &self.tape else { return };
         lines.iter().for_each(|line| tape.note(Direction::ToAgent, line));
     }
 
-    pub(crate) fn heard(&self, line: &str) {
+    /// A line that no driver hears any more.
+    pub(crate) fn unheard(&self, line: &str) {
         let dir = if self.server { Direction::Note } else { Direction::FromAgent };
-        self.note(dir, line);
+        if let Some(tape) = &self.tape {
+            tape.note(dir, line);
+        }
     }
 
     pub(crate) fn asked(&mut self, requests: &[Request]) {
@@ -63,12 +99,12 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn said(&mut self, said: &Said) {
+    fn said(&mut self, said: &Said) {
         let Some(tape) = &self.tape else { return };
         match said {
             Said::Connected => tape.note(Direction::Note, r#"{"events":"connected"}"#),
             Said::Disconnected => tape.note(Direction::Note, r#"{"events":"disconnected"}"#),
-            Said::Event(event) => tape.note(Direction::FromAgent, event),
+            Said::Event(_) => {}
             Said::Response { id, result } => {
                 let (method, path) = self.asked.remove(id).unwrap_or_default();
                 match result {
@@ -87,17 +123,11 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn ended(&self, ended: &Ended) {
+    pub(crate) fn ended(&self, ended: &ChildExit) {
         let Some(tape) = &self.tape else { return };
         ended.stderr.lines().for_each(|line| tape.note(Direction::Stderr, line));
         let code = ended.status.and_then(|status| status.code());
         tape.note(Direction::Exit, &json!({ "code": code, "pid": self.pid }).to_string());
-    }
-
-    fn note(&self, dir: Direction, line: &str) {
-        if let Some(tape) = &self.tape {
-            tape.note(dir, line);
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use longshore_model::anchor::{Answer, Launch, Query};
+use longshore_model::anchor::{AgentQuestion, Answer, Launch};
 use longshore_model::command::AgentCommand;
 use longshore_model::id::{QueryId, SessionId};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -28,7 +28,7 @@ pub(crate) enum RouteMessage {
     /// Host this session too.
     Open(Launch),
     /// Answer this.
-    Ask { id: QueryId, query: Query, answer: oneshot::Sender<Result<Answer, String>> },
+    Ask { id: QueryId, query: AgentQuestion, answer: oneshot::Sender<Result<Answer, String>> },
 }
 
 /// A way to a process.

@@ -7,7 +7,6 @@ use longshore_model::driver::{Driver, Input, Output};
 use longshore_model::id::{Context, Ids};
 use longshore_model::time::Timestamp;
 
-use crate::clock;
 use crate::spec::Agent;
 
 /// A driver that cannot take anything else down with it.
@@ -15,6 +14,8 @@ pub(crate) struct Translator {
     /// None once it has panicked: what state it was left in, nobody knows.
     driver: Option<Box<dyn Driver>>,
     ids: Ids,
+    /// Of its ids.
+    seed: u64,
 }
 
 impl Translator {
@@ -27,7 +28,12 @@ impl Translator {
                 words_of(&*panic)
             )
         })?;
-        Ok(Self { driver: Some(driver), ids: Ids::seeded(seed) })
+        Ok(Self { driver: Some(driver), ids: Ids::seeded(seed), seed })
+    }
+
+    /// With it, the same input makes the same ids once more.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// Whether it still translates.
@@ -36,9 +42,9 @@ impl Translator {
     }
 
     /// Calls the driver. What it said before it panicked stays in `out`; the error is what it panicked with.
-    pub(crate) fn handle(&mut self, input: Input, out: &mut Output) -> Result<(), String> {
+    pub(crate) fn handle(&mut self, input: Input, now: Timestamp, out: &mut Output) -> Result<(), String> {
         let Some(driver) = &mut self.driver else { return Ok(()) };
-        let mut cx = Context { now: clock::now(), ids: &mut self.ids };
+        let mut cx = Context { now, ids: &mut self.ids };
         let result = catch_unwind(AssertUnwindSafe(|| driver.handle(input, &mut cx, out)));
         result.map_err(|panic| {
             self.driver = None;

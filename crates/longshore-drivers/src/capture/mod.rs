@@ -1,16 +1,20 @@
-//! Captures: the recorded wire of a real agent.
+//! Captures: recordings of a real agent's wire.
 //!
-//! A file of JSON lines. The first names what was recorded, `{"capture":1,"driver":..,"agent":..,"scenario":..}`;
-//! every other is `{"t":seconds since the start,"dir":..,"msg":..}`, where `msg` is what was said: as JSON when it was
-//! JSON, as a string when it was not.
+//! A capture is a file of JSON lines. The first line is the heading:
+//! `{"capture":1,"driver":..,"agent":..,"scenario":..}`. Every other line is an entry: `{"t":seconds since
+//! the start,"dir":..,"msg":..}`. `msg` is the message: as JSON if the message is JSON, as a string
+//! otherwise. If a capture has several processes, `"process"` numbers them.
 //!
-//! [`replay`] has a driver hear a capture again, with a player ([`Play`]) for each protocol and the driver on a
-//! [`Harness`]; [`Narrator`] tells in one line what each event says, and a [`Tape`] is how a wire gets into a capture.
+//! [`replay`] gives a capture to a driver once more. A capture of our own hub also has the other inputs of
+//! its driver (`told`). For a capture of another client, a [`Player`] for its protocol works these inputs
+//! out, with the driver in a [`Harness`]. A [`Narrator`] describes each event in one line. A [`Tape`] records
+//! a wire.
 
+mod harness;
 mod narrate;
-mod play;
-mod stand;
+mod player;
 mod tape;
+mod told;
 
 use std::io::{self, BufRead, Write};
 
@@ -21,10 +25,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+pub use harness::Harness;
+pub(crate) use harness::{DEFAULT_CWD, Waits};
 pub use narrate::Narrator;
-pub use play::Play;
-pub use stand::Harness;
-pub(crate) use stand::{DEFAULT_CWD, Waits};
+pub use player::Player;
 pub use tape::Tape;
 
 use crate::{acp, claude, codex, opencode, react};
@@ -35,28 +39,31 @@ const VERSION: u32 = 1;
 /// A recording.
 #[derive(Clone, Debug, Default)]
 pub struct Capture {
-    /// The driver that understands it.
+    /// The driver that understands the recording.
     pub driver: String,
     /// The agent and its version.
     pub agent: String,
-    /// What was played.
+    /// The scenario.
     pub scenario: String,
-    /// What was said, in order.
-    pub entries: Vec<Entry>,
+    /// The entries, in order.
+    pub entries: Vec<CaptureEntry>,
 }
 
-/// One thing that was said or done.
+/// One entry of a recording.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Entry {
+pub struct CaptureEntry {
     /// Seconds since the recording began.
     pub t: f64,
-    /// Who to whom.
+    /// The direction.
     pub dir: Direction,
-    /// What.
+    /// The number of the process, where a recording has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<u32>,
+    /// The message.
     pub msg: Box<RawValue>,
 }
 
-/// Who to whom.
+/// The direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -70,27 +77,29 @@ pub enum Direction {
     Stderr,
     /// The agent's process ended.
     Exit,
-    /// A remark of whoever recorded.
+    /// A remark of the recorder.
     Note,
+    /// The driver begins, or gets an input from our hub.
+    Told,
 }
 
-/// What happens when a capture is replayed.
+/// A step in the replay of a capture.
 #[derive(Clone, Debug)]
-pub enum Step {
-    /// The recorded client did what a session of ours does so.
+pub enum ReplayStep {
+    /// The recorded client did something; a session of ours gives this command for it.
     Told {
-        /// Which session.
+        /// The session.
         session: SessionId,
-        /// What it tells its agent.
+        /// The command.
         command: AgentCommand,
     },
     /// The driver wrote a line to the agent.
     Wrote(String),
-    /// The driver said that something happened.
+    /// The driver emitted an event.
     Said {
-        /// To which session.
+        /// The session of the event.
         session: SessionId,
-        /// What; its raw frame is the recorded line, to the letter.
+        /// The event. Its raw frame is exactly the recorded line.
         draft: Box<Draft>,
     },
     /// The driver gave the process up, for this reason.
@@ -103,21 +112,21 @@ pub enum CaptureError {
     /// The file cannot be read.
     #[error("cannot read the recording")]
     Io(#[from] io::Error),
-    /// The first line is no heading.
+    /// The first line is not a heading.
     #[error("this file is not a recording of `longshore record`: wrong first line: {0}")]
     Heading(String),
-    /// It is of a later version.
+    /// The capture has a later format.
     #[error("the recording has version {0}; this program reads version {VERSION}")]
     Version(u32),
-    /// A line is not of the format.
+    /// A line is damaged.
     #[error("line {line} of the recording is damaged: {source}")]
     Line {
-        /// Which line.
+        /// The number of the line.
         line: usize,
-        /// What is wrong with it.
+        /// The error of the JSON parser.
         source: serde_json::Error,
     },
-    /// No driver understands it.
+    /// No driver has this name.
     #[error("no driver is called `{0}`")]
     UnknownDriver(String),
 }
@@ -164,50 +173,55 @@ impl Capture {
     }
 }
 
-/// The first line of a capture, for whoever writes one while it happens.
+/// The first line of a capture, for a recorder.
 pub fn heading(driver: &str, agent: &str, scenario: &str) -> String {
     let (driver, agent, scenario) = (driver.to_owned(), agent.to_owned(), scenario.to_owned());
     line_of(&Heading { capture: VERSION, driver, agent, scenario })
 }
 
-impl Entry {
-    /// A line that was said: as JSON if it is JSON, as a string if it is not.
+impl CaptureEntry {
+    /// An entry for a message: as JSON if the message is JSON, as a string otherwise.
     pub fn said(t: f64, dir: Direction, line: &str) -> Self {
         let as_json = RawValue::from_string(line.to_owned());
         let as_text = || RawValue::from_string(line_of(&line)).unwrap_or_else(|_| RawValue::NULL.to_owned());
-        // A line that is a JSON string would read back as its content, so it is wrapped once more.
+        // A line that is a JSON string would read back as its content, so it is wrapped in a string once
+        // more.
         let is_text = line.trim_start().starts_with('"');
-        Self { t, dir, msg: as_json.ok().filter(|_| !is_text).unwrap_or_else(as_text) }
+        Self { t, dir, process: None, msg: as_json.ok().filter(|_| !is_text).unwrap_or_else(as_text) }
     }
 
-    /// The line as it was said.
+    /// The original line of the message.
     pub fn line(&self) -> String {
         serde_json::from_str::<String>(self.msg.get()).unwrap_or_else(|_| self.msg.get().to_owned())
     }
 
-    /// What a process was started with; nothing if this is not the start of one.
+    /// The parameters with which a process was started; null if this entry is not a start.
     pub(crate) fn spawn(&self) -> Value {
         let starts = self.dir == Direction::Spawn;
         starts.then(|| serde_json::from_str(self.msg.get()).ok()).flatten().unwrap_or_default()
     }
 
-    /// The line of the capture.
+    /// The entry as a line of the capture.
     pub fn to_line(&self) -> String {
         line_of(self)
     }
 }
 
-/// JSON of things that cannot fail to be JSON.
+/// The JSON of a value that can always be serialized.
 fn line_of(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Has the capture's driver hear it again, and says all that comes of it.
+/// Replays a capture through its driver, and returns every step.
 ///
-/// The recorded client numbered its requests and chose its parameters otherwise than our driver does, so what it
-/// did is turned into what a session of ours would have done, and every recorded answer goes to the request
-/// of the driver that it is an answer to. Nothing else is changed and nothing is left out.
-pub fn replay(capture: &Capture) -> Result<Vec<Step>, CaptureError> {
+/// A recording of our own hub has the inputs of its driver. Any other client numbered its requests
+/// differently and chose other parameters than our driver. So the player turns the client's actions into the
+/// actions of a session of ours, and gives every recorded answer to the matching request of the driver.
+/// Nothing else changes and nothing is left out.
+pub fn replay(capture: &Capture) -> Result<Vec<ReplayStep>, CaptureError> {
+    if capture.is_told() {
+        return capture.replay_told();
+    }
     match capture.driver.as_str() {
         acp::NAME => Ok(acp::replay::replay(capture)),
         codex::NAME => Ok(codex::replay::replay(capture)),

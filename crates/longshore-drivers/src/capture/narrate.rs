@@ -1,9 +1,10 @@
-//! One line for each event, made for people who compare two runs: ids are numbered as they appear.
+//! The narrator: one line per event, for people who compare two runs. Ids are numbered in the order in which
+//! they appear.
 
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::Step;
+use super::ReplayStep;
 use longshore_model::approval::{AnswerAction, Decision, Subject};
 use longshore_model::command::AgentCommand;
 use longshore_model::delegation::ChildNews;
@@ -17,7 +18,7 @@ use serde_json::Value;
 /// How many characters of a text are shown.
 const SHOWN: usize = 90;
 
-/// Tells a replay line by line.
+/// Describes a replay, one line per event.
 #[derive(Debug, Default)]
 pub struct Narrator {
     said: usize,
@@ -26,22 +27,22 @@ pub struct Narrator {
 }
 
 impl Narrator {
-    /// A new one, that knows no ids yet.
+    /// A narrator that knows no ids yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One step of a replay. Events are numbered, what passes between is set off.
-    pub fn step(&mut self, step: &Step) -> String {
+    /// Describes one step of a replay. Events are numbered; other steps are indented.
+    pub fn step(&mut self, step: &ReplayStep) -> String {
         match step {
-            Step::Told { session, command } => {
+            ReplayStep::Told { session, command } => {
                 let session = self.session(*session);
                 let told = self.command(command);
                 format!("   > {session}{told}")
             }
-            Step::Wrote(line) => format!("  -> {}", self.wrote(line)),
-            Step::Said { session, draft } => self.event(*session, draft),
-            Step::Finished(reason) => format!("   ! finished: {}", quoted(reason)),
+            ReplayStep::Wrote(line) => format!("  -> {}", self.wrote(line)),
+            ReplayStep::Said { session, draft } => self.event(*session, draft),
+            ReplayStep::Finished(reason) => format!("   ! finished: {}", quoted(reason)),
         }
     }
 
@@ -67,7 +68,7 @@ impl Narrator {
         line
     }
 
-    /// The first session is the one that everything is about, and needs no mention.
+    /// The name of a session. The first session is the main one and needs no name.
     fn session(&mut self, session: SessionId) -> String {
         match self.name("session", session).as_str() {
             "session-1" => String::new(),
@@ -87,7 +88,7 @@ impl Narrator {
         name
     }
 
-    /// What the type and the text of an event do not say.
+    /// The details that the type and the text of an event do not show.
     fn details(&mut self, body: &Body) -> String {
         match body {
             Body::UserMessage { attachments, .. } if !attachments.is_empty() => {
@@ -253,7 +254,7 @@ impl Narrator {
         }
     }
 
-    /// A line to the agent, with our ids by their names.
+    /// A line to the agent, with our ids replaced by their short names.
     fn wrote(&self, line: &str) -> String {
         let said: Value = serde_json::from_str(line).unwrap_or_default();
         let mut rest = match (&said["method"], &said["id"]) {
@@ -265,7 +266,7 @@ impl Narrator {
         for (id, name) in &self.names {
             rest = rest.replace(id, name);
         }
-        // Nobody else wrote such ids into the line: they are of prompts, which events do not show.
+        // Only our driver writes such ids into a line. They are ids of prompts, which events do not show.
         for name in ["\"clientUserMessageId\":\"", "\"message_uuid\":\"", "\"uuid\":\""] {
             if let Some(at) = rest.find(name) {
                 let from = at + name.len();
@@ -282,7 +283,7 @@ fn kind_of(body: &Body) -> String {
     json["type"].as_str().unwrap_or_default().to_owned()
 }
 
-/// A value of an enum in its word.
+/// The word for a value of an enum.
 fn word<T: Serialize>(value: &T) -> String {
     let json = serde_json::to_value(value).unwrap_or_default();
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)

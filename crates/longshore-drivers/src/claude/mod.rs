@@ -4,14 +4,15 @@
 //! |---|---|
 //! | [`wire`] | their JSON with their names |
 //! | [`translate`] | the driver |
-//! | `spec` | how it is found and started |
+//! | `spec` | how to find and start it |
 //! | `offline` | how it runs on a scripted model |
-//! | [`replay`] | what a recorded client of theirs would have been in our words |
+//! | [`import`] | conversations from elsewhere, read from its transcripts |
+//! | [`replay`] | replays a recorded client as a session of ours |
 //!
-//! One process is one conversation, and what it resumes is said on its command line: so [`arguments`] needs the launch.
-//! Two processes may resume one conversation at once and nothing of theirs minds; that there is one process per
-//! session is for the anchor to see to.
+//! One process is one conversation, and its command line says what to resume, so [`arguments`] needs the launch. Claude
+//! Code lets two processes resume one conversation at once; the anchor makes sure that a session has only one process.
 
+pub mod import;
 pub(crate) mod offline;
 pub mod replay;
 pub(crate) mod spec;
@@ -49,10 +50,10 @@ pub fn name() -> AgentName {
     Arc::from(NAME)
 }
 
-/// What it can do.
+/// What Claude Code can do.
 ///
-/// It steers: what is said during a turn goes into that turn at its next tool boundary, and when there is none it is
-/// answered right after, which is then still the same turn to us.
+/// It steers: a message during a turn enters the turn at its next tool boundary. If there is none, Claude
+/// Code answers right after, and the hub counts that answer as the same turn.
 pub fn capabilities() -> Capabilities {
     Capabilities {
         list_sessions: false,
@@ -76,12 +77,12 @@ pub fn capabilities() -> Capabilities {
     }
 }
 
-/// What a sub-agent can do: it works on what it was given, asks, and can be stopped.
+/// What a sub-agent can do: it works on its task, asks, and can be stopped.
 pub fn child_capabilities() -> Capabilities {
     Capabilities { approvals: true, interrupt: true, ..Capabilities::default() }
 }
 
-/// The arguments with which it speaks to us, before those of the settings; without a launch only to be asked something.
+/// The arguments for stream-json, before those of the settings; without a launch, only for a query.
 pub fn arguments(launch: Option<&Launch>) -> Vec<String> {
     let mut words = vec![
         "-p",
@@ -144,10 +145,10 @@ pub fn environment() -> Vec<(&'static str, &'static str)> {
     vec![("DISABLE_AUTOUPDATER", "1")]
 }
 
-/// What it will call the conversation: chosen by us, so that it is known before the first line.
+/// The name of the conversation. We choose it, so it is known before the first line.
 ///
-/// A conversation that begins from our log again cannot have the name that it had before, so that name is made of the
-/// session and of the story, which is longer every time.
+/// A conversation that begins again from our log cannot keep its name, so the new name is made of the session
+/// and of the transcript, which is longer every time.
 pub fn native_id(launch: &Launch) -> String {
     match &launch.start {
         Start::New | Start::Lines { .. } | Start::Fork { .. } => launch.session.to_string(),

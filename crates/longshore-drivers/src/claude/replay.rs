@@ -18,14 +18,14 @@ use longshore_model::id::{PromptId, SessionId, TurnId};
 use serde_json::{Value, json};
 
 use super::{Claude, name};
-use crate::capture::{Capture, DEFAULT_CWD, Direction, Entry, Harness, Play, Step, Waits};
+use crate::capture::{Capture, CaptureEntry, DEFAULT_CWD, Direction, Harness, Player, ReplayStep, Waits};
 
-/// Has a driver hear a recording.
-pub fn replay(capture: &Capture) -> Vec<Step> {
+/// Replays a recording through a driver.
+pub fn replay(capture: &Capture) -> Vec<ReplayStep> {
     ClaudePlayer::default().hear(capture)
 }
 
-/// Whoever sits between a recording and a driver.
+/// Plays a recording for a driver.
 #[derive(Debug, Default)]
 pub struct ClaudePlayer {
     stand: Harness<Claude>,
@@ -40,10 +40,10 @@ pub struct ClaudePlayer {
     asked: HashMap<String, (SessionId, Waits, Value)>,
 }
 
-impl Play for ClaudePlayer {
+impl Player for ClaudePlayer {
     type Driver = Claude;
 
-    fn stand(&mut self) -> &mut Harness<Claude> {
+    fn harness(&mut self) -> &mut Harness<Claude> {
         &mut self.stand
     }
 
@@ -51,7 +51,7 @@ impl Play for ClaudePlayer {
         self.session.into_iter().collect()
     }
 
-    fn spawn(&mut self, entry: &Entry, ahead: &[Entry]) {
+    fn spawn(&mut self, entry: &CaptureEntry, ahead: &[CaptureEntry]) {
         self.stand.start(Claude::new());
         self.turn = None;
         self.theirs.clear();
@@ -96,7 +96,7 @@ impl Play for ClaudePlayer {
         self.feed(Input::Open(launch));
     }
 
-    fn client_said(&mut self, said: &Value, _ahead: &[Entry]) {
+    fn client_said(&mut self, said: &Value, _ahead: &[CaptureEntry]) {
         let Some(session) = self.session else { return };
         match said["type"].as_str() {
             Some("user") => {

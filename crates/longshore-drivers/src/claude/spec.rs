@@ -11,9 +11,9 @@ use super::{
 };
 use crate::account::Account;
 use crate::argv::quoted;
+use crate::claude::import::Transcripts;
 use crate::discover::{AgentSettings, Finding, Surroundings, Transport, find_program};
 use crate::import::Records;
-use crate::import::claude::Transcripts;
 use crate::offline::{Offline, OfflinePlace};
 use crate::spec::{Agent, AgentSpec, CallBack, Channel, Invocation, Purpose};
 

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | [`wire`] | their JSON with their names |
 //! | [`translate`] | the driver |
-//! | [`spec`] | how it is called, found and started |
+//! | [`spec`] | how to call, find and start it |
 //! | `offline` | how it runs on a scripted model |
-//! | [`replay`] | what a recorded client of theirs would have been in our words |
+//! | [`import`] | conversations from elsewhere, read from its rollouts |
+//! | [`replay`] | replays a recorded client as a session of ours |
 
 pub mod exec;
+pub mod import;
 pub(crate) mod offline;
 pub mod replay;
 pub mod spec;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::iter;
 use std::sync::Arc;
 
-use longshore_model::anchor::{Launch, Query, Start};
+use longshore_model::anchor::{AgentQuestion, Launch, ModelsQuery, SessionsQuery, Start};
 use longshore_model::approval::{AnswerAction, ApprovalDecision, Decision, QuestionAnswer};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
@@ -20,10 +20,10 @@ use serde_json::{Value, json};
 
 use super::wire::RpcId;
 use super::{Codex, exec, name};
-use crate::capture::{Capture, DEFAULT_CWD, Direction, Entry, Harness, Play, Step, Waits};
+use crate::capture::{Capture, CaptureEntry, DEFAULT_CWD, Direction, Harness, Player, ReplayStep, Waits};
 
-/// Has a driver hear a recording; a process of `codex exec` in it is heard by a driver of that.
-pub fn replay(capture: &Capture) -> Vec<Step> {
+/// Replays a recording through a driver; a process of `codex exec` in it has a driver of its own.
+pub fn replay(capture: &Capture) -> Vec<ReplayStep> {
     let (mut player, mut headless) = (CodexPlayer::default(), exec::replay::ExecPlayer::default());
     let mut runs = false;
     let mut steps = Vec::new();
@@ -36,13 +36,13 @@ pub fn replay(capture: &Capture) -> Vec<Step> {
             true => headless.play(entry, ahead),
             false => player.play(entry, ahead),
         }
-        steps.append(&mut player.stand().steps);
-        steps.append(&mut headless.stand().steps);
+        steps.append(&mut player.harness().steps);
+        steps.append(&mut headless.harness().steps);
     }
     steps
 }
 
-/// Whoever sits between a recording and a driver.
+/// Plays a recording for a driver.
 #[derive(Debug, Default)]
 pub struct CodexPlayer {
     stand: Harness<Codex>,
@@ -76,15 +76,15 @@ struct Ours {
     thread: Option<String>,
 }
 
-impl Play for CodexPlayer {
+impl Player for CodexPlayer {
     type Driver = Codex;
 
-    fn stand(&mut self) -> &mut Harness<Codex> {
+    fn harness(&mut self) -> &mut Harness<Codex> {
         &mut self.stand
     }
 
     /// A process starts, for the first session that the recorded client asks it for.
-    fn spawn(&mut self, entry: &Entry, ahead: &[Entry]) {
+    fn spawn(&mut self, entry: &CaptureEntry, ahead: &[CaptureEntry]) {
         self.stand.start(Codex::new());
         self.theirs.clear();
         self.ours.clear();
@@ -106,7 +106,7 @@ impl Play for CodexPlayer {
         self.open(opening.unwrap_or(&none), cwd, plans);
     }
 
-    fn client_said(&mut self, said: &Value, _ahead: &[Entry]) {
+    fn client_said(&mut self, said: &Value, _ahead: &[CaptureEntry]) {
         let id = serde_json::from_value::<RpcId>(said["id"].clone()).ok();
         let Some(method) = said["method"].as_str() else {
             if let Some((session, waits)) = id.and_then(|id| self.asked.remove(&id)) {
@@ -162,11 +162,11 @@ impl Play for CodexPlayer {
             },
             ("model/list", None) => {
                 self.remember(id.as_ref(), recorded);
-                return self.ask(Query::Models { agent: name(), anew: false });
+                return self.ask(ModelsQuery { agent: name(), anew: false });
             }
             ("thread/list", None) => {
                 self.remember(id.as_ref(), recorded);
-                return self.ask(Query::Sessions { agent: name(), cursor: None, limit: 50 });
+                return self.ask(SessionsQuery { agent: name(), cursor: None, limit: 50 });
             }
             (_, None) => recorded.told = false,
         }
@@ -258,9 +258,9 @@ impl CodexPlayer {
         }
     }
 
-    fn ask(&mut self, query: Query) {
+    fn ask(&mut self, query: impl Into<AgentQuestion>) {
         let id = QueryId::mint(&mut self.stand.cx());
-        self.feed(Input::Ask { id, query });
+        self.feed(Input::Ask { id, query: query.into() });
     }
 
     fn command_for(&self, method: &str, params: &Value, session: SessionId) -> Option<AgentCommand> {

@@ -1,4 +1,4 @@
-//! How codex is called, found and started.
+//! How to call, find and start codex.
 
 use std::path::{Path, PathBuf};
 
@@ -7,9 +7,9 @@ use longshore_model::driver::Driver;
 
 use super::{Codex, NAME, capabilities, offline};
 use crate::account::Account;
+use crate::codex::import::Rollouts;
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
 use crate::import::Records;
-use crate::import::codex::Rollouts;
 use crate::offline::{Offline, OfflinePlace};
 use crate::spec::{AgentSpec, Invocation, Purpose};
 

@@ -1,4 +1,4 @@
-//! Every record that there is, and what is known of it.
+//! The index of all records, and what is known of each.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
-//! A record as lines with their places in it.
+//! A record as lines with their positions.
 //!
-//! The record of a fork begins in another file: it holds only what came after, and says how much of the other one came
-//! before. Here both are one record, and a place in it counts the bytes of both.
+//! The record of a fork begins in another file: it holds only what came after the fork, and says how much of
+//! the other file came before. Here both are one record, and a position counts the bytes of both.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
@@ -19,9 +19,9 @@ const KEPT: usize = 1 << 20;
 /// A part of a record: a file, or its beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordPart {
-    /// The file; none when it is gone, which leaves a hole.
+    /// The file; none if it is missing, which leaves a gap.
     pub file: Option<PathBuf>,
-    /// How many bytes of it; none for as many as there are.
+    /// How many bytes of the file; none for all.
     pub until: Option<u64>,
 }
 
@@ -30,7 +30,7 @@ pub struct RecordPart {
 pub struct RecordLine {
     /// The line; of one that is too long only its beginning.
     pub text: Raw,
-    /// What is wrong with it.
+    /// What is wrong with the line.
     pub fault: Option<RawFault>,
 }
 

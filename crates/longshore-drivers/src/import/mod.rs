@@ -1,34 +1,32 @@
-//! Conversations that were held elsewhere: found in the agents' own records, and read from there.
+//! Conversations from elsewhere: found in the agents' own records, and read from there.
 //!
 //! | module | holds |
 //! |---|---|
-//! | this one | what is known of an agent's records, and what reads them |
-//! | [`codex`], [`claude`] | the records of these two: pure, line by line |
-//! | [`opencode`] | what OpenCode keeps, which only OpenCode reads: it is asked |
-//! | `lines` | a record as lines with their places in it, a fork's with the part that it shares |
-//! | `index` | every record that there is; a look at it costs a look at the folders |
+//! | this module | an agent's records, and their readers |
+//! | `lines` | a record as lines with their positions, a fork's with the shared part |
+//! | `index` | the index of all records; updating it costs one look at the folders |
 //! | `watch` | the tasks: one looks for records, two read |
-//! | `served` | one more task for each agent that is asked: when it is, and what for |
-//! | `outside` | how much of a record our own driver did not tell |
-//! | `served_index` | what agents that are asked have said of their conversations |
+//! | `served` | one more task for each agent that must be asked: when, and what for |
+//! | `outside` | the part of a record that our own driver did not report |
+//! | `served_index` | the conversations that asked agents have reported |
+//!
+//! The driver of an agent knows its records: [`crate::codex::import`], [`crate::claude::import`], and
+//! [`crate::opencode::import`], whose records only OpenCode itself reads, so it is asked.
 //!
 //! | queue | bound | when it is full |
 //! |---|---|---|
-//! | records that are known | [`RECORDS`] | the oldest are left out, and the log says so |
-//! | records to be read | one place for each that is known | asked for twice it is read once |
+//! | records that are known | [`RECORDS`] | the oldest are left out, with a warning |
+//! | records to be read | one place per record | a second request for the same record is the same request |
 //! | from a record to the hub | two batches of about [`BATCH`] events | reading waits |
 //!
-//! | questions to agents | one for each that looks or reads | it waits |
-//! | a conversation that is asked for | [`LONGEST`] bytes | it is left alone, and the log says so |
+//! | questions to agents | one for each task that looks or reads | the task waits |
+//! | a conversation from an asked agent | [`LONGEST`] bytes | it is left out, with a warning |
 //!
-//! Nothing of it waits for an agent and no agent waits for it: records are read by tasks and threads of their own. Only
-//! what an agent has to be asked for waits for that one.
+//! The import has its own tasks and threads: it waits for no running agent, and no running agent waits for it. Only
+//! conversations that an agent must report wait for that agent.
 
-pub mod claude;
-pub mod codex;
 mod index;
 mod lines;
-pub mod opencode;
 mod outside;
 mod read_queue;
 mod served;
@@ -49,12 +47,12 @@ use crate::discover::Surroundings;
 
 pub use lines::{RecordLine, RecordLines, RecordPart};
 pub(crate) use read_queue::ReadRequest;
-pub(crate) use served::AgentQuery;
+pub(crate) use served::AgentErrand;
 pub(crate) use watch::Watcher;
 
 /// How many records are known at once.
 pub const RECORDS: usize = 200_000;
-/// How many events are told at once.
+/// How many events a batch has.
 pub const BATCH: usize = 500;
 /// How many bytes a conversation may have that an agent is asked for.
 pub const LONGEST: usize = 256 << 20;
@@ -64,7 +62,7 @@ pub const LONGEST: usize = 256 << 20;
 pub struct WatchPast {
     /// How often; none looks only when asked to.
     pub every: Option<Duration>,
-    /// Records that nobody has written to for so long are left alone.
+    /// Records that nobody has written for this long are ignored.
     pub oldest: Option<Duration>,
 }
 
@@ -92,13 +90,13 @@ pub trait Records: fmt::Debug + Send + Sync {
     fn reader(&self, native: &str) -> Box<dyn RecordReader>;
 }
 
-/// What an agent keeps of its conversations in a form of its own, which it alone reads. It must have one process for all
-/// sessions ([`AgentSpec::shared`](crate::spec::AgentSpec::shared)), which is asked for its conversations and for
+/// The conversations of an agent that only the agent itself can read. The agent must have one process for all
+/// sessions ([`AgentSpec::shared`](crate::spec::AgentSpec::shared)), which answers for its conversations and
 /// their messages.
 ///
-/// Such a process is costly. It is started to be asked when the hub starts, when somebody wants to know now, and after that
-/// at most every five minutes while the files change. While it runs for the sake of a session of ours, it is asked
-/// whenever the files have changed.
+/// This process is costly. It starts for that purpose when the hub starts, when a person asks for it, and
+/// otherwise at most every five minutes while the files change. While it runs for a session of ours, it is
+/// asked whenever the files have changed.
 pub trait ServedRecords: fmt::Debug + Send + Sync {
     /// The environment variables that say where the agent keeps everything.
     fn home_variables(&self) -> &'static [&'static str];
@@ -116,12 +114,12 @@ pub trait ServedRecords: fmt::Debug + Send + Sync {
     fn reader(&self, native: &str) -> Box<dyn RecordReader>;
 }
 
-/// What the beginning of a record tells.
+/// The beginning of a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// The work tree.
     pub cwd: String,
-    /// What it is about.
+    /// The title of the conversation.
     pub title: Option<String>,
     /// When it began.
     pub created_at: Timestamp,
@@ -129,21 +127,21 @@ pub struct Head {
     pub parent: Option<NativeId>,
     /// The part of another record that comes before this one.
     pub base: Option<Base>,
-    /// The agent would not go on with it by itself.
+    /// Whether the agent itself would not continue the conversation.
     pub closed: bool,
 }
 
 /// A part of another record that is the beginning of this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
-    /// Whose record.
+    /// The conversation of the record.
     pub native: NativeId,
-    /// How many bytes of it.
+    /// How many bytes of the record.
     pub until: u64,
 }
 
-/// Reads a record line by line. What it says depends on the lines and on nothing else, so that a record that is read in
-/// pieces says what it says when it is read at once. Every line leaves at least one draft that has the line in `raw`.
+/// Reads a record line by line. The result depends only on the lines, so a record that is read in pieces
+/// gives the same as one that is read at once. Every line gives at least one draft with the line in `raw`.
 pub trait RecordReader: Send {
     /// The next line.
     fn line(&mut self, line: &Raw, fault: Option<RawFault>, reading: &mut Reading);
@@ -157,22 +155,22 @@ pub trait RecordReader: Send {
     }
 }
 
-/// What a reader has told, and when it happened.
+/// The result of a reader, and its time.
 #[derive(Debug, Default)]
 pub struct Reading {
     /// The moment that the lines speak of.
     pub at: Timestamp,
-    /// What was told.
+    /// The drafts.
     pub drafts: Vec<(Timestamp, Draft)>,
-    /// The prompt with which the last line began a turn, where the record has the name that whoever said it gave it.
+    /// The prompt that began a turn in the last line, if the record has the sender's id of it.
     pub prompt: Option<PromptId>,
-    /// The last line began a turn that the agent's program answers alone, without the model. Programs write such turns down
-    /// by themselves when they are told to change a setting, so that nobody need have said anything.
+    /// Whether the last line began a turn that the agent's program answers alone, without the model. Programs
+    /// also record such turns when a setting changes, so perhaps nobody sent a message.
     pub by_program: bool,
 }
 
 impl Reading {
-    /// The line speaks of another moment. What cannot be read leaves it as it is.
+    /// Sets the time of the line. An unreadable time changes nothing.
     pub fn at(&mut self, moment: &str) {
         if let Ok(at) = moment.parse() {
             self.at = at;
@@ -184,7 +182,7 @@ impl Reading {
         self.drafts.push((self.at, draft));
     }
 
-    /// A line that says nothing we have a word for.
+    /// Keeps a line for which the vocabulary has no word.
     pub fn keep(&mut self, kind: impl Into<String>, fault: Option<RawFault>, line: &Raw) {
         self.say(Draft::new(Body::Raw { kind: kind.into(), fault }).raw(Raw::clone(line)));
     }

@@ -1,5 +1,5 @@
-//! Turns of a record that were held elsewhere while the session is one of ours: how much of the record there is, and what
-//! of it our own driver did not tell.
+//! Finds turns of a record that happened elsewhere while the session is one of ours: the size of the record,
+//! and the part that our own driver did not report.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -133,8 +133,8 @@ mod tests {
     use longshore_model::event::Draft;
     use serde_json::json;
 
-    use super::super::claude::Transcript;
     use super::*;
+    use crate::claude::import::Transcript;
 
     const OURS: PromptId = PromptId(uuid(1));
     const THEIRS: PromptId = PromptId(uuid(2));

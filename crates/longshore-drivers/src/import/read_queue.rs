@@ -1,4 +1,4 @@
-//! What is to be read of records, in which order, and the readers that stand somewhere in one.
+//! The queue of records to read, in order, and the readers with their positions.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 

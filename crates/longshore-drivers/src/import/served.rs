@@ -1,13 +1,15 @@
-//! Agents that have to be asked for their conversations: when they are, and what for.
+//! Agents that must be asked for their conversations: when to ask them, and what for.
 //!
-//! A process is not started to be asked for nothing. The agent's files tell whether anything has happened: as long as they
-//! are as they were after the last look, nobody is asked.
+//! No process starts without need. The agent's files show whether anything has happened: as long as they have
+//! not changed since the last look, nobody asks the agent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use longshore_model::anchor::{Answer, FromAnchor, Past, Query};
+use longshore_model::anchor::{
+    AgentQuestion, Answer, FromAnchor, MessagesQuery, NativeMessages, NativeSessions, Past, SessionsQuery,
+};
 use longshore_model::event::Raw;
 use longshore_model::id::{Context, QueryId};
 use tokio::sync::{mpsc, oneshot};
@@ -37,13 +39,13 @@ const PAGES: usize = 100_000;
 
 /// A question to the one process of an agent.
 #[derive(Debug)]
-pub(crate) struct AgentQuery {
+pub(crate) struct AgentErrand {
     /// Which agent.
     pub(crate) agent: Agent,
     /// The name of the question.
     pub(crate) id: QueryId,
     /// The question.
-    pub(crate) query: Query,
+    pub(crate) query: AgentQuestion,
     /// Whether a process is started for it. Otherwise only one is asked that hosts a session.
     pub(crate) start: bool,
     /// Dropped when nobody was asked.
@@ -181,10 +183,10 @@ impl WatcherShared {
         let mut all = true;
         loop {
             let name = watched.agent.name().into();
-            let query = Query::Sessions { agent: name, cursor: cursor.clone(), limit: PAGE };
-            let (sessions, next) = match self.ask(&watched.agent, query, start).await {
+            let query = SessionsQuery { agent: name, cursor: cursor.clone(), limit: PAGE };
+            let (sessions, next) = match self.ask(&watched.agent, query.into(), start).await {
                 None => return Looked::Unasked,
-                Some(Ok(Answer::Sessions { sessions, next })) => (sessions, next),
+                Some(Ok(Answer::Sessions(NativeSessions { sessions, next }))) => (sessions, next),
                 Some(answer) => return Looked::Failed(unexpected(answer)),
             };
             let page = lock(&self.served_index).take_in(agent, sessions, self.since());
@@ -258,15 +260,15 @@ impl WatcherShared {
         let (mut pages, mut cursor, mut bytes) = (Vec::new(), None, 0);
         while pages.len() < PAGES {
             let (agent, native) = (watched.agent.name().into(), key.native.clone());
-            let query = Query::Messages { agent, native, cursor: cursor.clone() };
-            let (page, before) = match self.ask(&watched.agent, query, true).await {
+            let query = MessagesQuery { agent, native, cursor: cursor.clone() };
+            let (page, before) = match self.ask(&watched.agent, query.into(), true).await {
                 None => {
                     return Err(format!(
                         "{} accepts no more questions now; ask again in a moment",
                         watched.agent.title()
                     ));
                 }
-                Some(Ok(Answer::Messages { messages, before })) => (messages, before),
+                Some(Ok(Answer::Messages(NativeMessages { messages, before }))) => (messages, before),
                 Some(answer) => return Err(unexpected(answer)),
             };
             bytes += page.iter().map(|message| message.len()).sum::<usize>();
@@ -342,17 +344,17 @@ impl WatcherShared {
     }
 
     /// Has the one process of an agent answer. None when nobody was asked.
-    async fn ask(&self, agent: &Agent, query: Query, start: bool) -> Option<Result<Answer, String>> {
+    async fn ask(&self, agent: &Agent, query: AgentQuestion, start: bool) -> Option<Result<Answer, String>> {
         let id = QueryId::mint(&mut Context { now: clock::now(), ids: &mut lock(&self.ids) });
         let (answer, answered) = oneshot::channel();
-        let agent_query = AgentQuery { agent: Agent::clone(agent), id, query, start, answer };
-        self.queries.send(agent_query).await.ok()?;
+        let errand = AgentErrand { agent: Agent::clone(agent), id, query, start, answer };
+        self.errands.send(errand).await.ok()?;
         answered.await.ok()
     }
 }
 
 fn unexpected(answer: Result<Answer, String>) -> String {
-    answer.err().unwrap_or_else(|| "it answered something else".to_owned())
+    answer.err().unwrap_or_else(|| "the answer has another form".to_owned())
 }
 
 async fn tick(times: &mut Option<Interval>) {

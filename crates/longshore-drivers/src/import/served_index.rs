@@ -1,4 +1,4 @@
-//! What agents that are asked have said of their conversations.
+//! The conversations that asked agents have reported.
 
 use std::collections::{HashMap, HashSet};
 

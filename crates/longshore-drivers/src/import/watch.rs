@@ -18,7 +18,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::index::{Index, Key, RecordFile, walk};
 use super::outside::OutsideTurns;
 use super::read_queue::{Bookmark, ReadQueue, ReadRequest};
-use super::served::{AgentQuery, Called, Caller};
+use super::served::{AgentErrand, Called, Caller};
 use super::served_index::ServedIndex;
 use super::{BATCH, Reading, RecordLines, Records, ServedRecords, WatchPast};
 use crate::anchor::{AnchorConfig, Deliver};
@@ -69,7 +69,7 @@ pub(super) struct WatcherShared {
     pub(super) index: Mutex<Index>,
     pub(super) served_index: Mutex<ServedIndex>,
     /// Where agents are asked.
-    pub(super) queries: mpsc::Sender<AgentQuery>,
+    pub(super) errands: mpsc::Sender<AgentErrand>,
     pub(super) ids: Mutex<Ids>,
     queue: Mutex<ReadQueue>,
     wake: Notify,
@@ -120,7 +120,7 @@ pub(super) struct Batch {
 }
 
 impl Watcher {
-    pub(crate) fn new(config: &AnchorConfig, queries: mpsc::Sender<AgentQuery>, deliver: Deliver) -> Self {
+    pub(crate) fn new(config: &AnchorConfig, errands: mpsc::Sender<AgentErrand>, deliver: Deliver) -> Self {
         let mut watched: Vec<RecordSource> = Vec::new();
         for agent in &config.agents {
             let around = config.surroundings.with(&config.settings_of(agent).env);
@@ -151,7 +151,7 @@ impl Watcher {
             inner: Arc::new(WatcherShared {
                 watched,
                 served_index: Mutex::default(),
-                queries,
+                errands,
                 ids: Mutex::new(Ids::seeded(seed)),
                 config: config.past.clone(),
                 deliver,
@@ -218,7 +218,7 @@ impl Watcher {
             lock(&self.inner.index).get(key).is_some() || lock(&self.inner.served_index).times(key).is_some()
         };
         let Some(key) = key.filter(is_known) else {
-            return tracing::debug!(agent, session = %wanted.session, "nobody keeps a record of that conversation");
+            return tracing::debug!(agent, session = %wanted.session, "no agent has a record of this conversation");
         };
         lock(&self.inner.queue).want(key, wanted);
         self.inner.wake.notify_one();
@@ -445,7 +445,11 @@ impl WatcherShared {
             reading.drafts.clear();
         }
         if lines.place() != after {
-            tracing::warn!(native = key.native, after, "a record is another than it was; it is not read on");
+            tracing::warn!(
+                native = key.native,
+                after,
+                "a record was replaced by another one; the import of it stops"
+            );
             return Ok(None);
         }
         Ok(Some(Bookmark { lines, reader, at: reading.at, names_prompts: outside.names_prompts }))

@@ -1,5 +1,5 @@
-//! How much memory a program of ours may take that listens to strangers. A server or a model can talk without end in ways that no
-//! bound of ours counts; then this program ends, and says so, and the machine goes on.
+//! A memory limit for a program of ours that reads from strangers. A server or a model can send without end
+//! in ways that no bound of ours counts; then this program ends with an error, and the machine is safe.
 
 use std::sync::OnceLock;
 
@@ -8,7 +8,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// What this process was allowed before, once it allows itself less.
 static BEFORE: OnceLock<Rlimit> = OnceLock::new();
 
-/// Allows this process so many bytes of memory of its own, and no fewer to whom it starts on a leash.
+/// Allows this process this much memory of its own. The processes that it starts on a leash are not limited.
 pub fn allow(bytes: u64) {
     let before = getrlimit(Resource::Data);
     if before.current.is_some_and(|current| current <= bytes) {

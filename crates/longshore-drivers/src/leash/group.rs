@@ -69,7 +69,8 @@ impl Group {
         }
     }
 
-    /// Waits until the leader has ended; kills what it left behind, and reaps it. May be dropped and called again.
+    /// Waits until the leader has ended, kills the rest of the group, and reaps the leader. May be dropped
+    /// and called again.
     pub async fn ended(&mut self) -> io::Result<ExitStatus> {
         while !self.has_ended()? {
             if self.ended.recv().await.is_none() {
@@ -93,7 +94,7 @@ impl Group {
         sweep::end(&self.mark);
     }
 
-    /// What ends all that the leader ever started, for whoever can block.
+    /// A function that ends everything that the leader ever started, for a blocking thread.
     pub fn sweeper(&self) -> impl FnOnce() + Send + 'static {
         let mark = self.mark.clone();
         move || sweep::end(&mark)

@@ -1,7 +1,8 @@
-//! Who belongs to whom, as `/proc` tells.
+//! The parents and children of processes, as `/proc` shows them.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::io::Read;
 
 use super::mark::{Mark, VARIABLE};
 
@@ -23,6 +24,9 @@ pub(super) struct ProcessEntry {
     pub(super) ended: bool,
 }
 
+/// What a line of `/proc/PID/stat` is shorter than: fifty numbers and a name of sixteen bytes.
+const STAT: usize = 2 * 1024;
+
 /// All processes that can be seen.
 pub(super) fn all() -> Vec<ProcessEntry> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
@@ -32,7 +36,10 @@ pub(super) fn all() -> Vec<ProcessEntry> {
 
 /// One process; none when it is gone.
 pub(super) fn look(pid: i32) -> Option<ProcessEntry> {
-    parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    // One read has it all. The system says that the file is empty, so that a buffer that grows would take five.
+    let mut line = [0; STAT];
+    let length = fs::File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
+    parse(pid, &String::from_utf8_lossy(line.get(..length)?))
 }
 
 /// A line of `/proc/PID/stat`. The name of the program, in brackets, may hold anything.

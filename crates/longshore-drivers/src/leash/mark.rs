@@ -1,17 +1,18 @@
-//! The mark that a process carries in its environment, and all that it starts.
+//! The mark that a process and all its descendants carry in their environment.
 
 use std::sync::{Arc, OnceLock};
 
 /// The variable. Not among those that begin with `LONGSHORE_`, which nobody inherits from us.
 pub(crate) const VARIABLE: &str = "LEASH_OF_LONGSHORE";
 
-/// Names of leashes, the outermost first: of the hub's run, of the agent, of the command that the agent has us run. Each
-/// has a name of its own that nobody can guess, so whoever carries it belongs to it.
+/// The names of leashes, the outermost first: of the hub's run, of the agent, of a command for the agent.
+/// Nobody can guess a name, so every process that carries it belongs to the leash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mark(Arc<str>);
 
 impl Mark {
-    /// What everything carries that this process starts. Where this process is on a leash itself, that one too.
+    /// The mark of everything that this process starts. If this process is on a leash itself, the mark
+    /// includes that leash.
     pub fn of_this_process() -> &'static Mark {
         static RUN: OnceLock<Mark> = OnceLock::new();
         RUN.get_or_init(|| match std::env::var(VARIABLE) {

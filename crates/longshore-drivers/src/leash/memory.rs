@@ -1,9 +1,9 @@
-//! Who is on a leash now, and whom we have seen to belong to one.
+//! Remembers which processes were once seen on a leash.
 //!
-//! A process that leaves its group, its parent and its environment behind belongs to nobody by the look of it. But it did
-//! not begin like that: whoever was seen below a leash once is remembered. One that was too quick for that has become our
-//! own child, and belongs to the only leash that can have started it, if there is only one. Whichever that is, it belongs to
-//! this run of the hub, and is written down for the next one.
+//! A process that leaves its group, its parent and its environment looks unrelated. But it began as a
+//! descendant, and a process that was once seen below a leash is remembered. A process that was too quick for
+//! that has become our own child; it belongs to the only leash that can have started it, if there is only
+//! one. In any case it belongs to this run of the hub, and is recorded for the next run.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -91,7 +91,9 @@ pub(super) fn begins(mark: &Mark, pid: i32) {
     let mut memory = memory();
     memory.ours.push(seen.who);
     memory.live.push(LeashEntry { mark: mark.clone(), leader: seen.who, cwd });
-    BELL.notify_all();
+    if memory.live.len() == 1 {
+        BELL.notify_all();
+    }
 }
 
 /// The leader was taken notice of.
@@ -115,7 +117,9 @@ pub(super) fn wait() {
     let pause = if memory.hurry > 0 || !memory.ended.is_empty() { SOON } else { EVERY };
     memory.hurry = memory.hurry.saturating_sub(1);
     if memory.live.is_empty() && memory.ended.is_empty() && pause == EVERY {
-        drop(BELL.wait(memory));
+        let memory = BELL.wait(memory).unwrap_or_else(PoisonError::into_inner);
+        // Whoever begins has started nobody yet, and people wait for it: a look at all processes would only slow it down.
+        drop(BELL.wait_timeout(memory, SOON));
     } else {
         drop(BELL.wait_timeout(memory, pause));
     }

@@ -1,14 +1,14 @@
-//! The leash: nothing that we start outlives us, nor the agent that it was started for, nor the session of that.
+//! The leash: no process that we start outlives the hub, its agent, or its agent's session.
 //!
-//! | who would stay | what ends it |
+//! | process | ends by |
 //! |---|---|
-//! | the program itself | its process group is signalled (`Group`); the system ends it with the thread that holds it (`hold`) |
-//! | what it started, in its group | the group |
-//! | what left the group (`setsid`) | the [`Mark`] that all of them inherit in their environment, and whose child each is (`kin`) |
-//! | what also changed its environment | orphans become our children (`reaper`), and who was seen once is remembered (`memory`) |
-//! | what a hub left that was killed | a shell waits for that (`warden`); and the mark of that hub is written down, and looked for at the next start ([`LeashRecord`]) |
+//! | the program itself | a signal to its process group (`Group`); the system ends it with the thread that holds it (`hold`) |
+//! | its descendants in its group | the same signal |
+//! | descendants that left the group (`setsid`) | the [`Mark`] that all inherit in their environment, and their parents (`kin`) |
+//! | descendants that also changed their environment | orphans become our children (`reaper`), and a process that was seen once is remembered (`memory`) |
+//! | processes that a killed hub left | a shell that waits for that (`warden`), and the next start, which looks for the recorded mark ([`LeashRecord`]) |
 //!
-//! All of it but the group and the thread is Linux's; elsewhere there are process groups only.
+//! Everything except the group and the thread needs Linux; other systems have process groups only.
 
 mod allowance;
 mod group;
@@ -37,8 +37,8 @@ pub(crate) use mark::VARIABLE;
 pub use record::LeashRecord;
 pub use sweep::{end, end_at_last};
 
-/// A thread that holds a process. The system ends the process with the thread that started it, and threads of the
-/// runtime come and go; this one is there until it is dropped.
+/// A thread that holds a process. The system ends the process together with the thread that started it.
+/// Threads of the runtime come and go; this thread lives until it is dropped.
 #[derive(Debug)]
 pub struct Holder {
     _dropped: mpsc::Sender<()>,
@@ -83,8 +83,9 @@ pub fn hold<T: Send + 'static>(
     Ok((started?, holder))
 }
 
-/// Puts a program on the leash: it carries the mark, it hears every signal, and the system sends it this one when the thread
-/// that starts it is gone. Where the system cannot do the last, an agent ends when its input does, as most do.
+/// Puts a program on the leash: the program carries the mark, accepts every signal, and gets this signal from
+/// the system when its starting thread ends. If the system cannot do that, an agent ends with its input, as
+/// most do.
 #[allow(unsafe_code, reason = "there is no other way to do something between fork and exec")]
 pub fn put_on(command: &mut Command, mark: &Mark, left_alone: Signal) {
     #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Orphans become our children, so that we can find them; and their ends are taken notice of, so that they are gone.
+//! Adopts orphans, so that the hub can find them, and reaps them when they end.
 
 use std::sync::OnceLock;
 

@@ -1,7 +1,8 @@
-//! What a run of the hub has on its leash, for the next one to end if this one cannot.
+//! The record of everything on this run's leash, so that the next run can end it if this one cannot.
 //!
-//! A file in the hub's folder, called like the mark of the run. It holds which start of the machine that was, and those that
-//! carry no mark: number and beginning, so that no other process with that number is ever meant.
+//! The record is a file in the hub's folder, named like the mark of the run. It holds the boot of the
+//! machine, and the processes that carry no mark: number and start time, so that another process with the
+//! same number is never meant.
 
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -20,8 +21,8 @@ pub struct LeashRecord {
 }
 
 impl LeashRecord {
-    /// Ends what earlier runs left, and writes this one down. Blocks: for as long as those take to end that can be asked
-    /// to. Where nothing can be written, a warning says what that means.
+    /// Ends what earlier runs left, and starts the record of this run. Blocks until the processes that can be
+    /// asked to end have ended. If the folder cannot be written, a warning says what that means.
     pub fn begin(folder: &Path) -> Self {
         let own = Mark::of_this_process().name();
         let file = folder.join(own);

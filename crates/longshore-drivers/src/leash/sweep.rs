@@ -1,4 +1,4 @@
-//! The end of all that belongs to a mark.
+//! Ends everything that carries a mark.
 
 use super::mark::Mark;
 
@@ -7,7 +7,7 @@ pub(super) use linux::{all_of, signal};
 #[cfg(target_os = "linux")]
 pub use linux::{end, end_at_last};
 
-/// Ends all that belongs to a mark, wherever it is. Takes a few milliseconds, and not more than three seconds.
+/// Ends everything with a mark, wherever it is. Takes a few milliseconds, and at most three seconds.
 #[cfg(not(target_os = "linux"))]
 pub fn end(_: &Mark) {}
 
@@ -30,13 +30,13 @@ mod linux {
     /// How long it may take: whoever makes processes faster than we stop them is not waited for.
     const WITHIN: Duration = Duration::from_secs(3);
 
-    /// Ends all that belongs to a mark, wherever it is. Takes a few milliseconds, and not more than three seconds.
+    /// Ends everything with a mark, wherever it is. Takes a few milliseconds, and at most three seconds.
     pub fn end(mark: &Mark) {
         end_known(mark, |all| memory::memory().known(mark, all));
     }
 
-    /// The same for a mark under which all is that we started: whoever got away so quickly that nobody knows whose it is ends
-    /// with it.
+    /// The same for the outermost mark: it also ends processes that escaped so quickly that nobody knows
+    /// their leash.
     pub fn end_at_last(mark: &Mark) {
         end_known(mark, |all| memory::memory().known_at_last(mark, all));
     }

@@ -1,8 +1,10 @@
-//! The warden: a shell that waits for the end of the hub, and ends what then still carries its mark, or is written down.
+//! The warden: a shell that waits for the end of the hub, and then ends what still carries its mark or is
+//! recorded.
 //!
-//! When a hub is killed, the system asks its agents to end, and some do not care. Until a hub is started again nobody else
-//! would be there. It is no child of ours, and carries a mark of its own, so that nobody takes it for an agent's. The end of
-//! its input, which only we hold open, is the end of us, unless it heard a line before.
+//! When a hub is killed, the system asks its agents to end, and some ignore that. Until the next hub starts,
+//! only the warden can act. It is no child of ours and carries its own mark, so that nobody takes it for an
+//! agent's process. Only the hub holds the warden's input open. The end of that input means the end of the
+//! hub, unless a line came before.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -11,30 +13,33 @@ use std::thread::JoinHandle;
 
 use crate::keyless::keyless;
 
-/// Starts the warden in the background, with its input, and leaves it there.
-const START: &str = r#"exec 3<&0; sh -c "$1" warden "$2" <&3 3<&- & "#;
-
-/// Hears the name, which is on no command line: all users of the machine read those, and whoever knows it can have what carries
-/// it ended. Waits for the end of its input and a little longer, and then kills; not if a line dismisses it. It looks again for those
-/// that were being started. Of those that are written down it kills who began when it is said to have.
-const WATCH: &str = r#"
-read -r name || exit
-read -r _ && exit
-record=$1/$name
-for pause in 5 1 1; do
-    sleep $pause
-    for file in $(echo "$name" | grep -alF -f - /proc/[0-9]*/environ 2>/dev/null); do
-        pid=${file#/proc/}
-        echo "$name" | grep -qaF -f - "$file" 2>/dev/null && kill -9 "${pid%/environ}" 2>/dev/null
+/// Leaves the warden in the background, with the input, and ends. A second shell for it would cost a millisecond of the
+/// first session.
+///
+/// The warden reads the name from its input: every user of the machine can read command lines, and whoever knows the name
+/// can have the processes that carry it ended. It waits for the end of its input and a little longer, and then kills. A
+/// line on the input dismisses it. It looks more than once, for processes that were being started. Of the recorded
+/// processes it kills only those that began when the record says.
+const SCRIPT: &str = r#"exec 3<&0
+(
+    read -r name || exit
+    read -r _ && exit
+    record=$1/$name
+    for pause in 5 1 1; do
+        sleep $pause
+        for file in $(echo "$name" | grep -alF -f - /proc/[0-9]*/environ 2>/dev/null); do
+            pid=${file#/proc/}
+            echo "$name" | grep -qaF -f - "$file" 2>/dev/null && kill -9 "${pid%/environ}" 2>/dev/null
+        done
+        [ -f "$record" ] || continue
+        while read -r pid start; do
+            [ -n "$start" ] || { [ "$pid" = "$(cat /proc/sys/kernel/random/boot_id)" ] && continue || break; }
+            read -r stat 2>/dev/null <"/proc/$pid/stat" || continue
+            set -- ${stat##*) }
+            [ "${20}" = "$start" ] && kill -9 "$pid" 2>/dev/null
+        done <"$record"
     done
-    [ -f "$record" ] || continue
-    while read -r pid start; do
-        [ -n "$start" ] || { [ "$pid" = "$(cat /proc/sys/kernel/random/boot_id)" ] && continue || break; }
-        read -r stat 2>/dev/null <"/proc/$pid/stat" || continue
-        set -- ${stat##*) }
-        [ "${20}" = "$start" ] && kill -9 "$pid" 2>/dev/null
-    done <"$record"
-done
+) <&3 3<&- &
 "#;
 
 /// One that waits.
@@ -78,7 +83,7 @@ fn warn(error: &io::Error) {
 /// Has whoever carries this name, or is in the record of that name in this folder, end after this process.
 fn start(name: &str, records: &Path) -> io::Result<Warden> {
     let mut command = keyless("/bin/sh");
-    command.args(["-c", START, "sh", WATCH]).arg(records).current_dir("/").env(super::VARIABLE, "warden");
+    command.args(["-c", SCRIPT, "warden"]).arg(records).current_dir("/").env(super::VARIABLE, "warden");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // A terminal that interrupts us does not mean it.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);

@@ -1,13 +1,15 @@
-//! OpenCode: the driver of `opencode serve`, which is asked over HTTP and tells what happens on a stream of events.
+//! OpenCode: the driver of `opencode serve`, an HTTP server that reports on a stream of events.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`wire`] | their JSON with their names |
 //! | [`translate`] | the driver |
-//! | [`spec`] | how it is called, found and started |
+//! | [`spec`] | how to call, find and start it |
 //! | `offline` | how it runs on a scripted model |
-//! | [`replay`] | what a recorded client of theirs would have been in our words |
+//! | [`import`] | conversations from elsewhere, which OpenCode reads from its database |
+//! | [`replay`] | replays a recorded client as a session of ours |
 
+pub mod import;
 pub(crate) mod offline;
 pub mod replay;
 pub mod spec;

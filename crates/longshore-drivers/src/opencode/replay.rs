@@ -22,17 +22,17 @@ use longshore_model::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::{OpenCode, name};
-use crate::capture::{Capture, DEFAULT_CWD, Direction, Entry, Harness, Play, Step, Waits};
+use crate::capture::{Capture, CaptureEntry, DEFAULT_CWD, Direction, Harness, Player, ReplayStep, Waits};
 
 /// How long the transport waits for an answer.
 const ANSWER_WITHIN_MS: i64 = 60_000;
 
-/// Has a driver hear a recording.
-pub fn replay(capture: &Capture) -> Vec<Step> {
+/// Replays a recording through a driver.
+pub fn replay(capture: &Capture) -> Vec<ReplayStep> {
     OpenCodePlayer::default().hear(capture)
 }
 
-/// Whoever sits between a recording and a driver.
+/// Plays a recording for a driver.
 #[derive(Debug, Default)]
 pub struct OpenCodePlayer {
     stand: Harness<OpenCode>,
@@ -47,15 +47,15 @@ pub struct OpenCodePlayer {
     questions: HashMap<String, (SessionId, QuestionId)>,
 }
 
-impl Play for OpenCodePlayer {
+impl Player for OpenCodePlayer {
     type Driver = OpenCode;
 
-    fn stand(&mut self) -> &mut Harness<OpenCode> {
+    fn harness(&mut self) -> &mut Harness<OpenCode> {
         &mut self.stand
     }
 
     /// A process starts, for the first session that the recorded client asks it for.
-    fn spawn(&mut self, entry: &Entry, ahead: &[Entry]) {
+    fn spawn(&mut self, entry: &CaptureEntry, ahead: &[CaptureEntry]) {
         self.stand.start(OpenCode::new());
         self.ours.clear();
         self.feed(Input::Http(Http::Connected));
@@ -69,7 +69,7 @@ impl Play for OpenCodePlayer {
         self.open(Start::New);
     }
 
-    fn client_said(&mut self, said: &Value, _ahead: &[Entry]) {
+    fn client_said(&mut self, said: &Value, _ahead: &[CaptureEntry]) {
         let (method, path, body) =
             (said["method"].as_str().unwrap_or_default(), path_of(said), &said["body"]);
         let words: Vec<&str> = path.split('/').skip(1).collect();

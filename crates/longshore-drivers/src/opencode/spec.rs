@@ -1,4 +1,4 @@
-//! How OpenCode is called, found and started.
+//! How to call, find and start OpenCode.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use longshore_model::driver::Driver;
 use super::{NAME, OpenCode, capabilities, offline};
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
 use crate::import::ServedRecords;
-use crate::import::opencode::Database;
 use crate::offline::{Offline, OfflinePlace};
+use crate::opencode::import::Database;
 use crate::spec::{AgentSpec, Channel, Invocation, Purpose, Server};
 
 /// OpenCode, through `opencode serve`.

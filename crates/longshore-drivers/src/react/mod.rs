@@ -3,12 +3,12 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`wire`] | its lines: the words of the waist |
+//! | [`wire`] | its lines, in the vocabulary of the waist |
 //! | [`translate`] | the driver |
-//! | `spec` | how it is found and started |
+//! | `spec` | how to find and start it |
 //! | `offline` | how it runs on a scripted model |
-//! | [`replay`] | its recorded lines once more |
-//! | [`settings`] | which model, where, and how much of it |
+//! | [`replay`] | replays its recorded lines |
+//! | [`settings`] | which model, where, and its limits |
 
 mod offline;
 pub mod replay;
@@ -29,9 +29,9 @@ pub use translate::React;
 pub const NAME: &str = "react";
 /// Its name for people.
 pub const TITLE: &str = "Built-in agent";
-/// The verb of this program that it is.
+/// The verb of this program that runs the agent.
 pub const VERB: &str = "react";
-/// How it is set up.
+/// How a person sets the agent up.
 pub const SET_UP: &str =
     "say base_url and model under [agents.react] in config.toml; docs/react.md tells how";
 

@@ -1,5 +1,6 @@
 //! The built-in agent on a scripted model.
 
+use longshore_model::service::ModelApi;
 use serde_json::json;
 
 use super::settings::VARIABLE;
@@ -17,10 +18,12 @@ pub const CALLS: ScriptedCalls = ScriptedCalls {
     edit: |edit| json!({ "call": "apply_patch", "args": { "input": edit.patch() } }),
 };
 
-/// How it runs without an account: its settings say where the model is, and the variables that there is one.
-pub(super) fn offline(place: OfflinePlace<'_>) -> Offline {
+/// How it runs without an account: its settings say where the model is, and the variables that there is one. It speaks with
+/// the model in the API of its settings.
+pub(super) fn offline(place: OfflinePlace<'_>, api: Option<ModelApi>) -> Offline {
     let url = format!("{}/v1", place.model);
-    let settings = json!({ "api": "chat", "base_url": url, "model": "scripted", "retry_ms": 10 });
+    let api = api.unwrap_or(ModelApi::Chat);
+    let settings = json!({ "api": api, "base_url": url, "model": "scripted", "retry_ms": 10 });
     Offline {
         arguments: Vec::new(),
         env: env([(VARIABLE, &settings.to_string()), ("OPENAI_BASE_URL", &url), ("OPENAI_API_KEY", "none")]),

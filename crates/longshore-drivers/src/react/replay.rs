@@ -5,10 +5,10 @@ use longshore_model::id::SessionId;
 
 use super::React;
 use super::wire::ToAgent;
-use crate::capture::{Capture, Direction, Harness, Step};
+use crate::capture::{Capture, Direction, Harness, ReplayStep};
 
-/// Has the driver hear a recording again.
-pub fn replay(capture: &Capture) -> Vec<Step> {
+/// Replays a recording through the driver.
+pub fn replay(capture: &Capture) -> Vec<ReplayStep> {
     let mut stand = Harness::default();
     stand.start(React::new());
     let mut session: Option<SessionId> = None;
@@ -22,12 +22,14 @@ pub fn replay(capture: &Capture) -> Vec<Step> {
                     Input::Open(*launch)
                 }
                 (Ok(ToAgent::Tell(command)), Some(session)) => {
-                    stand.steps.push(Step::Told { session, command: command.clone() });
+                    stand.steps.push(ReplayStep::Told { session, command: command.clone() });
                     Input::Tell { session, command }
                 }
                 (Ok(ToAgent::Tell(_) | ToAgent::Models(_)) | Err(_), _) => continue,
             },
-            Direction::Spawn | Direction::Stderr | Direction::Exit | Direction::Note => continue,
+            Direction::Spawn | Direction::Stderr | Direction::Exit | Direction::Note | Direction::Told => {
+                continue;
+            }
         };
         if let Some(out) = stand.handle(input) {
             stand.take_down(out);

@@ -1,22 +1,22 @@
-//! How the built-in agent is set: which model, where, and how much of it.
+//! The settings of the built-in agent: which model, where, and its limits.
 
 use longshore_model::service::{ModelApi, host_of};
 use serde::{Deserialize, Serialize};
 
-/// The variable of its environment that tells the agent its settings, as JSON.
+/// The variable with the agent's settings, as JSON.
 pub const VARIABLE: &str = "LONGSHORE_REACT";
-/// The variable that tells it which other agents of this machine it may delegate to: names, separated by commas.
+/// The variable with the names of the agents to which the agent may delegate, separated by commas.
 pub const AGENTS_VARIABLE: &str = "LONGSHORE_REACT_AGENTS";
 
 /// What a person set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReactSettings {
-    /// How one speaks with the model; `chat` when nothing is said.
+    /// The API of the service; `chat` if it is not set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api: Option<ModelApi>,
-    /// Where the service is, with its version: `https://api.openai.com/v1`. None takes the service whose key is in
-    /// the environment.
+    /// The address of the service, with its version: `https://api.openai.com/v1`. Without it, the agent uses
+    /// the service whose key is in the environment.
     pub base_url: String,
     /// The model; none takes the first that the service lists.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,14 +27,14 @@ pub struct ReactSettings {
     /// What every request carries besides.
     #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub headers: std::collections::BTreeMap<String, String>,
-    /// What the model is told about itself and its work, after what it is told by us.
+    /// Instructions for the model, after the agent's own instructions.
     pub instructions: String,
     /// How hard it thinks, where the service takes a word for it: `low`, `medium`, `high`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
     /// How much the model can hold at once, in tokens.
     pub context_window: u64,
-    /// How much it may write in one answer, in tokens. The Messages API must be told; 16000 when nothing is set.
+    /// The most tokens of one answer. The Messages API requires a number: 16000 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u64>,
     /// How often the model is asked in one turn.
@@ -45,18 +45,18 @@ pub struct ReactSettings {
     pub max_cost_usd: f64,
     /// What a million tokens cost that the model reads.
     pub price_input: f64,
-    /// The same for those that come from its cache.
+    /// The same for tokens from the cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price_cached: Option<f64>,
     /// What a million tokens cost that the model writes.
     pub price_output: f64,
     /// How often a request is tried again.
     pub max_retries: u32,
-    /// How long the first wait before another try is, in milliseconds. Each wait is twice as long as the one before.
+    /// The first wait before another try, in milliseconds. Each wait is twice as long as the previous one.
     pub retry_ms: u64,
     /// How long the service may be silent, in seconds.
     pub patience_s: u64,
-    /// How long an MCP server may say nothing during a call, in seconds.
+    /// How long an MCP server may be silent during a call, in seconds.
     pub mcp_timeout_s: u64,
     /// The same for some of them, by their names.
     #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
@@ -126,7 +126,7 @@ impl ReactSettings {
         host_of(&self.base_url)
     }
 
-    /// With what nobody set, as far as the environment tells it. None when nothing says where a model is.
+    /// The settings, completed from the environment. None if nothing names a model service.
     pub fn resolved(mut self, var: impl Fn(&str) -> Option<String>) -> Option<Self> {
         if !self.base_url.is_empty() {
             return Some(self);

@@ -1,4 +1,5 @@
-//! The built-in agent in the table: this program itself, once somebody said where a model is.
+//! The built-in agent in the table: this program itself, available once the settings or the environment name
+//! a model service.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_pro
 use crate::offline::{Offline, OfflinePlace};
 use crate::spec::{Agent, AgentSpec, Invocation, Purpose};
 
-/// An agent that speaks our own wire: the built-in one, the same with other settings, or somebody's own program.
+/// An agent that speaks our own wire: the built-in one, the same with other settings, or another program.
 #[derive(Clone, Debug)]
 pub struct ReactSpec {
     name: String,
@@ -38,7 +39,7 @@ impl Default for ReactSpec {
 }
 
 impl ReactSpec {
-    /// An agent of the settings: the built-in one with another name, or, with a command, somebody's own.
+    /// An agent of the settings: the built-in one under another name, or, with a command, another program.
     pub fn of_settings(name: &str, settings: &AgentSettings) -> Result<Agent, String> {
         let more: serde_json::Map<String, Value> = settings.more.clone().into_iter().collect();
         let own: ReactSettings =
@@ -67,7 +68,7 @@ impl AgentSpec for ReactSpec {
     }
 
     fn offline(&self, place: OfflinePlace<'_>) -> Option<Offline> {
-        Some(offline::offline(place))
+        Some(offline::offline(place, self.settings.api))
     }
 
     fn driver_name(&self) -> &str {

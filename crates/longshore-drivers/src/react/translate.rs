@@ -1,22 +1,24 @@
-//! The driver: hardly more than a pipe, since both ends speak the words of the waist.
+//! The driver of the built-in agent. It is hardly more than a pipe, because both ends use the vocabulary of
+//! the waist.
 
-use longshore_model::anchor::{Answer, Query};
+use longshore_model::anchor::{AgentQuestion, Answer};
 use longshore_model::driver::{Driver, Input, Output};
-use longshore_model::event::{Body, Draft, Raw, RawFault};
+use longshore_model::event::{Body, Raw, RawFault};
 use longshore_model::id::{Context, SessionId};
 use longshore_model::time::Timestamp;
 use serde_json::Value;
 
 use super::wire::{AgentLine, Delegate, Models, ToAgent};
+use crate::kit::Scribe;
 
-/// The driver of the built-in agent, and of every agent that speaks its wire. One process is one session.
+/// The driver of the built-in agent, and of every agent with the same wire. One process is one session.
 #[derive(Debug, Default)]
 pub struct React {
     session: Option<SessionId>,
 }
 
 impl React {
-    /// A driver that has not heard anything yet.
+    /// A driver for a new process.
     pub fn new() -> Self {
         Self::default()
     }
@@ -28,10 +30,10 @@ impl React {
         }
     }
 
-    fn line(&mut self, raw: Raw, out: &mut Output) {
-        let AgentLine { draft, history, delegate, models } = match AgentLine::<Value>::of_line(&raw) {
+    fn line(&mut self, line: &Raw, scribe: &mut Scribe<'_>) {
+        let AgentLine { draft, history, delegate, models } = match AgentLine::<Value>::of_line(line) {
             Ok(said) => said,
-            Err(_) => return self.keep("malformed", Some(RawFault::Malformed), raw, out),
+            Err(_) => return scribe.keep(self.session, None, "malformed", Some(RawFault::Malformed)),
         };
         let kind = match (&draft, &history, &delegate, &models) {
             (Some(_), ..) => "unfit",
@@ -42,51 +44,35 @@ impl React {
         };
         let fits = draft.filter(|draft| may_say(&draft.body));
         match (fits, self.session) {
-            (Some(draft), Some(session)) => out.say(session, draft.raw(raw)),
-            _ => self.keep(kind, None, raw, out),
+            (Some(draft), Some(session)) => scribe.quote(session, draft),
+            _ => scribe.keep(self.session, None, kind, None),
         }
         if let (Some(Delegate { call, wish }), Some(session)) = (delegate, self.session) {
-            out.delegates.push((session, call, wish));
+            scribe.out.delegates.push((session, call, wish));
         }
         if let Some(Models { id, models, error }) = models {
-            out.answers.push((id, error.map_or(Ok(Answer::Models { models }), Err)));
-        }
-    }
-
-    /// A line that says nothing to the timeline.
-    fn keep(&self, kind: &str, fault: Option<RawFault>, raw: Raw, out: &mut Output) {
-        if let Some(session) = self.session {
-            out.say(session, Draft::new(Body::Raw { kind: kind.to_owned(), fault }).raw(raw));
+            scribe.out.answers.push((id, error.map_or(Ok(Answer::Models(models)), Err)));
         }
     }
 }
 
 impl Driver for React {
-    fn handle(&mut self, input: Input, _cx: &mut Context<'_>, out: &mut Output) {
+    fn handle(&mut self, input: Input, cx: &mut Context<'_>, out: &mut Output) {
         match input {
             Input::Open(launch) => {
                 self.session = Some(launch.session);
                 Self::write(&ToAgent::Open(Box::new(launch)), out);
             }
-            Input::Ask { id, query: Query::Models { .. } } => Self::write(&ToAgent::Models(id), out),
-            Input::Ask {
-                id,
-                query:
-                    Query::Agents { .. }
-                    | Query::Git { .. }
-                    | Query::Sessions { .. }
-                    | Query::Messages { .. }
-                    | Query::WorkTree { .. }
-                    | Query::Folders { .. }
-                    | Query::Past
-                    | Query::RecordSize { .. },
-            } => {
+            Input::Ask { id, query: AgentQuestion::Models(_) } => Self::write(&ToAgent::Models(id), out),
+            Input::Ask { id, query: AgentQuestion::Sessions(_) | AgentQuestion::Messages(_) } => {
                 out.answers.push((id, Err("this agent cannot be asked that".to_owned())));
             }
-            Input::Line(raw) => self.line(raw, out),
-            Input::Garbled { text, fault } => self.keep("garbled", Some(fault), text, out),
+            Input::Line(raw) => self.line(&raw, &mut Scribe::hearing(&raw, cx, out)),
+            Input::Garbled { text, fault } => {
+                Scribe::hearing(&text, cx, out).keep(self.session, None, "garbled", Some(fault));
+            }
             Input::Tell { command, .. } => Self::write(&ToAgent::Tell(command), out),
-            // Its session is all that its process is for, and it wants nothing done by others.
+            // The process has only this session, and requests no work from others.
             Input::Close { .. }
             | Input::Ended { .. }
             | Input::Http(_)
@@ -100,7 +86,7 @@ impl Driver for React {
     }
 }
 
-/// Whether this is an agent's to say. What people do, and what becomes of sessions, is the hub's.
+/// Whether an agent may emit this event. The hub emits what people do and what happens to sessions.
 fn may_say(body: &Body) -> bool {
     match body {
         Body::MessageStarted

@@ -27,7 +27,7 @@ use serde_json::Value;
 pub enum ToAgent {
     /// Begin this session.
     Open(Box<Launch>),
-    /// The session tells it something.
+    /// A command of the session.
     Tell(AgentCommand),
     /// Which models are there? Nothing else is asked of this process.
     Models(QueryId),
@@ -41,7 +41,7 @@ enum Opening {
 }
 
 impl ToAgent {
-    /// As it is written.
+    /// Writes the line.
     pub fn to_line(&self) -> Result<String, serde_json::Error> {
         match self {
             ToAgent::Open(launch) => serde_json::to_string(&Opening::Open(launch.clone())),
@@ -50,7 +50,7 @@ impl ToAgent {
         }
     }
 
-    /// As it is read.
+    /// Reads the line.
     pub fn of_line(line: &str) -> Result<Self, serde_json::Error> {
         match serde_json::from_str::<Opening>(line) {
             Ok(Opening::Open(launch)) => Ok(ToAgent::Open(launch)),
@@ -64,13 +64,14 @@ impl ToAgent {
     }
 }
 
-/// A line from the agent. It has at least one of the fields. `H` is what the agent remembers: the driver only keeps it.
+/// A line from the agent, with at least one of the fields. `H` is the agent's memory, which the driver only
+/// passes on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentLine<H = Value> {
     /// What happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<Draft>,
-    /// What the model must be told again later.
+    /// What the agent needs back when it starts again.
     #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
     pub history: Option<H>,
     /// What another session is to do.
@@ -86,7 +87,7 @@ pub struct AgentLine<H = Value> {
 pub struct Delegate {
     /// The agent's name for the call.
     pub call: String,
-    /// What it wants.
+    /// What the agent wants.
     #[serde(flatten)]
     pub wish: DelegateWish,
 }
@@ -99,7 +100,7 @@ pub struct Models {
     /// All of them.
     #[serde(default)]
     pub models: Vec<ModelInfo>,
-    /// Why it is not known.
+    /// Why the models are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -142,12 +143,12 @@ impl<H: Serialize + DeserializeOwned> AgentLine<H> {
         Self { models: Some(Models { id, models, error }), ..Self::default() }
     }
 
-    /// As it is written.
+    /// Writes the line.
     pub fn to_line(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
 
-    /// As it is read.
+    /// Reads the line.
     pub fn of_line(line: &Raw) -> Result<Self, serde_json::Error> {
         serde_json::from_str(line)
     }

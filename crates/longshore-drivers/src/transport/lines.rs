@@ -1,4 +1,4 @@
-//! Bytes into lines, with a bound on how much is held of a line that does not end.
+//! Cuts bytes into lines, with a bound for a line that does not end.
 
 use longshore_model::event::{Raw, RawFault};
 
@@ -13,7 +13,7 @@ const IDLE_CAPACITY: usize = 1024 * 1024;
 pub enum WireLine {
     /// Text.
     Whole(Raw),
-    /// Not to be read as a line; this much of it could be saved.
+    /// Unreadable as a line; this is the readable part.
     Garbled {
         /// What could be saved.
         text: Raw,

@@ -1,12 +1,10 @@
-//! The transports: a child process that is spoken with in lines over its pipes, one that is a server beside, and one whose
-//! program calls us back.
+//! The transports: a child process with lines over its pipes, one that is also an HTTP server, and one whose
+//! program calls back.
 //!
-//! Everything that can happen to the child comes out of one method, [`Stdio::next`], which may be dropped at any
-//! await without losing anything. So whoever holds the child selects over it and over all else that concerns it,
-//! in one task, and writing goes on while reading is held back.
+//! All events of the child come from one method, [`Stdio::next`], which may be dropped at any await without
+//! loss. So one task can wait for the child and for everything else, and can write while it does not read.
 //!
-//! Bounds: see [`Limits`]. Whoever does not want more to be read passes `read: false`; the pipe fills, and the
-//! agent waits.
+//! Bounds: see [`Limits`]. With `read: false` nothing more is read; the pipe fills, and the agent waits.
 
 pub mod http;
 mod lines;
@@ -43,26 +41,27 @@ pub struct Limits {
     pub line: usize,
     /// How much is kept of a longer one.
     pub kept: usize,
-    /// How much may wait to be written before nothing more is heard from the agent or the session. One message
+    /// How much may wait to be written before the task reads nothing more from agent or session. One message
     /// may exceed it.
     pub outgoing: usize,
     /// How much is kept of stderr.
     pub stderr: usize,
-    /// How long an agent whose `outgoing` is full may read nothing before it counts as stuck.
+    /// How long an agent with a full `outgoing` may read nothing before it counts as stuck.
     pub stuck: Duration,
-    /// How long it may go on after the end of its input, before it gets a SIGTERM.
+    /// How long the agent may continue after the end of its input, before it gets a SIGTERM.
     pub after_eof: Duration,
-    /// How long it may go on after the SIGTERM, before it gets a SIGKILL.
+    /// How long the agent may continue after the SIGTERM, before it gets a SIGKILL.
     pub after_term: Duration,
     /// How long an agent may take to end a turn that was interrupted, before its process is ended.
     pub interrupt: Duration,
     /// The same where others are at work in that process, who would end with it.
     pub interrupt_shared: Duration,
-    /// How long a pipe may stay open after the end of the process, by somebody who left the group.
+    /// How long a pipe may stay open after the end of the process, because a process outside the group holds
+    /// it.
     pub after_exit: Duration,
     /// How long a server may take until it listens.
     pub start: Duration,
-    /// How long a server may take for an answer, unless it is asked for work.
+    /// How long a server may take for an answer, except for requests of work.
     pub answer: Duration,
     /// How long a stream of events may be silent. Servers send signs of life.
     pub silence: Duration,
@@ -96,20 +95,20 @@ impl Default for Limits {
 pub enum ChildEvent {
     /// It spoke; see [`Stdio::line`].
     Spoke,
-    /// It does not read what it is told. Said once.
+    /// The agent does not read its input. Reported once.
     Stuck,
-    /// It closed one of its pipes but runs on. Said once per pipe.
+    /// The agent closed one of its pipes but continues. Reported once per pipe.
     HungUp,
-    /// It is gone, and so is its group. There may be last lines.
-    Ended(Ended),
+    /// The agent and its group have ended. There may be last lines.
+    Ended(ChildExit),
 }
 
 /// How a child ended.
 #[derive(Clone, Debug, Default)]
-pub struct Ended {
-    /// What the system says.
+pub struct ChildExit {
+    /// The exit status.
     pub status: Option<ExitStatus>,
-    /// The last signal that it got from us, if any was needed beyond how it is asked to stop.
+    /// The last signal that we sent, beyond the normal way to stop the agent.
     pub signalled: Option<Signal>,
     /// The last lines of stderr, without colours.
     pub stderr: String,
@@ -187,8 +186,8 @@ impl Stdio {
         self.group.pid()
     }
 
-    /// Lines to write, each without its line feed. They are written by [`Stdio::next`], all at once. Once it is
-    /// being stopped, or has closed its input, nothing more is written.
+    /// Queues lines, each without its line feed. [`Stdio::next`] writes them, all at once. Nothing more is
+    /// written once the agent is being stopped, or has closed its input.
     pub fn tell(&mut self, lines: impl IntoIterator<Item = String>) {
         if self.stdin.is_none() || self.stopping.is_some() {
             return;
@@ -209,14 +208,14 @@ impl Stdio {
         self.lines.next().or_else(|| if ended { self.lines.rest() } else { None })
     }
 
-    /// All that it is told: a text as it is, and then the end of its input.
+    /// Writes the whole input and then closes it.
     pub fn tell_all(&mut self, text: &str) {
         self.outgoing.push(text);
         self.told_all = true;
         self.close_input_when_written();
     }
 
-    /// It does not care for the end of its input: this signal is how it is asked to stop.
+    /// Stops the agent with this signal, because it ignores the end of its input.
     pub fn end_on(&mut self, signal: Signal) {
         self.ends_on = Some(signal);
     }
@@ -239,7 +238,7 @@ impl Stdio {
         self.stopping = Some(Instant::now());
     }
 
-    /// It should end by itself now; if it does not, it is stopped.
+    /// The agent should end by itself now; otherwise it is stopped.
     pub fn expect_end(&mut self) {
         if self.stopping.is_none() {
             self.stopping = Some(Instant::now() + self.limits.after_eof);
@@ -247,9 +246,10 @@ impl Stdio {
         }
     }
 
-    /// Waits for what happens next, and writes meanwhile. Reads its output only when `read` says so.
+    /// Waits for the next event, and writes meanwhile. Reads the agent's output only if `read` is set.
     ///
-    /// May be dropped and called again. All lines of one [`ChildEvent::Spoke`] must be taken before the next call.
+    /// May be dropped and called again. All lines of one [`ChildEvent::Spoke`] must be taken before the next
+    /// call.
     pub async fn next(&mut self, read: bool) -> ChildEvent {
         loop {
             if self.exit.is_some() {
@@ -290,7 +290,7 @@ impl Stdio {
             && let Some(sweep) = &mut exit.sweep
         {
             if let Err(error) = sweep.await {
-                tracing::error!(%error, "what an agent left was not ended");
+                tracing::error!(%error, "processes that an agent left could not be ended");
             }
             exit.sweep = None;
         }
@@ -323,7 +323,7 @@ impl Stdio {
         self.stderr_pipe = None;
         let status = self.exit.as_ref().and_then(|exit| exit.status);
         let signalled = self.signalled.filter(|signal| self.ends_on != Some(*signal));
-        ChildEvent::Ended(Ended { status, signalled, stderr: self.stderr.text() })
+        ChildEvent::Ended(ChildExit { status, signalled, stderr: self.stderr.text() })
     }
 
     /// The agent took some bytes, or will take no more.

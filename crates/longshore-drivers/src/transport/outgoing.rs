@@ -1,4 +1,4 @@
-//! What waits to be written to a child.
+//! Lines that wait to be written to a child.
 
 use tokio::time::Instant;
 

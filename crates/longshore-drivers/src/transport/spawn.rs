@@ -1,4 +1,4 @@
-//! How an agent's process is started, and what to do when it does not start.
+//! Starts an agent's process, and explains why a process does not start.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

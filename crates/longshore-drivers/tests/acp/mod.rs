@@ -1,8 +1,8 @@
 //! ACP: recordings of five real agents, and tables for what no recording holds.
 
 mod approvals;
-mod desk;
 mod handshake;
+mod harness;
 mod recordings;
 mod robustness;
 mod settings;
@@ -17,14 +17,14 @@ use longshore_drivers::acp::NAME;
 use longshore_drivers::acp::replay::recorded_row;
 use longshore_drivers::capture::Capture;
 
-use crate::hearing::{Heard, recordings_of};
+use crate::hearing::{DriverRecordings, recordings_of};
 
 /// The recordings of the real agents.
 pub(crate) fn recordings() -> Vec<(PathBuf, Capture)> {
     recordings_of(NAME, 130)
 }
 
-const HEARD: Heard = Heard {
+const HEARD: DriverRecordings = DriverRecordings {
     driver: NAME,
     recordings,
     fragile: &[

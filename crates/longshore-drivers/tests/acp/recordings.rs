@@ -1,6 +1,6 @@
 //! Every recording of the real agents, heard again.
 
-use longshore_drivers::capture::{Step, replay};
+use longshore_drivers::capture::{ReplayStep, replay};
 use longshore_model::event::Body;
 use longshore_model::item::ToolStatus;
 
@@ -26,7 +26,7 @@ fn no_turn_leaves_a_call_or_a_message_open() {
     for (path, capture) in recordings() {
         let mut open: Vec<_> = Vec::new();
         for step in replay(&capture).unwrap() {
-            let Step::Said { draft, .. } = step else { continue };
+            let ReplayStep::Said { draft, .. } = step else { continue };
             match &draft.body {
                 Body::ToolStarted(_) => open.push(draft.item),
                 Body::MessageDelta | Body::ReasoningDelta if !open.contains(&draft.item) => {
@@ -57,12 +57,12 @@ fn a_denied_command_is_declined_whichever_agent_asked() {
         }
         let steps = replay(&capture).unwrap();
         let asked = steps.iter().any(|step| {
-            matches!(step, Step::Said { draft, .. } if matches!(draft.body, Body::ApprovalRequested(_)))
+            matches!(step, ReplayStep::Said { draft, .. } if matches!(draft.body, Body::ApprovalRequested(_)))
         });
         let ended: Vec<ToolStatus> = steps
             .iter()
             .filter_map(|step| match step {
-                Step::Said { draft, .. } => match &draft.body {
+                ReplayStep::Said { draft, .. } => match &draft.body {
                     Body::ToolFinished(outcome) => Some(outcome.status),
                     _ => None,
                 },

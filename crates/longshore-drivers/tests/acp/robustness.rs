@@ -2,7 +2,7 @@
 //! hears them is one that could be.
 
 use longshore_drivers::acp::replay::AcpPlayer;
-use longshore_drivers::capture::Play;
+use longshore_drivers::capture::Player;
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
 

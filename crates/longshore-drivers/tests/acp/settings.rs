@@ -10,8 +10,9 @@ use longshore_model::driver::Output;
 use longshore_model::event::{Body, NoticeLevel};
 use serde_json::{Value, json};
 
-use super::desk::{
-    Desk, NATIVE, approval_in, bodies, greeting, last_draft, lines, only_draft, only_line, with_modes,
+use super::harness::{
+    DriverHarness, NATIVE, approval_in, bodies, greeting, last_draft, lines, only_draft, only_line,
+    with_modes,
 };
 
 const GEMINI: &[&str] = &["default", "autoEdit", "yolo", "plan"];
@@ -70,10 +71,10 @@ fn a_mode_is_set_in_the_words_of_each_agent() {
     for (agent, opened, expected) in cases {
         for (mode, expected) in [Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full].into_iter().zip(expected)
         {
-            let mut desk = Desk::of(agent);
-            desk.open(mode, Start::New);
-            desk.answer_ok("initialize", greeting(json!({})));
-            let out = desk.answer_ok("session/new", opened.clone());
+            let mut harness = DriverHarness::of(agent);
+            harness.open(mode, Start::New);
+            harness.answer_ok("initialize", greeting(json!({})));
+            let out = harness.answer_ok("session/new", opened.clone());
             assert_eq!(set(&out), expected, "{mode} of {agent}");
             assert!(matches!(bodies(&out).last(), Some(Body::SessionReady(_))), "{mode} of {agent}");
         }
@@ -89,10 +90,10 @@ fn modes_of_an_unknown_agent_are_known_by_their_names() {
         ("YOLO", Mode::Full, true),
         ("poetry", Mode::Full, false),
     ] {
-        let mut desk = Desk::unknown();
-        desk.open(mode, Start::New);
-        desk.answer_ok("initialize", greeting(json!({})));
-        let out = desk.answer_ok("session/new", with_modes("default", &["default", offered]));
+        let mut harness = DriverHarness::unknown();
+        harness.open(mode, Start::New);
+        harness.answer_ok("initialize", greeting(json!({})));
+        let out = harness.answer_ok("session/new", with_modes("default", &["default", offered]));
         let expected: Vec<String> = expected.then(|| format!("set_mode={offered}")).into_iter().collect();
         assert_eq!(set(&out), expected, "{offered}");
     }
@@ -100,39 +101,43 @@ fn modes_of_an_unknown_agent_are_known_by_their_names() {
 
 #[test]
 fn a_prompt_waits_until_the_mode_is_set() {
-    let mut desk = Desk::of("gemini").ready(Mode::Full, with_modes("default", GEMINI));
-    assert!(desk.prompt("go").lines.is_empty());
-    let out = desk.answer_ok("session/set_mode", json!({}));
+    let mut harness = DriverHarness::of("gemini").ready(Mode::Full, with_modes("default", GEMINI));
+    assert!(harness.prompt("go").lines.is_empty());
+    let out = harness.answer_ok("session/set_mode", json!({}));
     assert_eq!(only_line(&out)["method"], "session/prompt");
 
     // Whoever stops it while it waits has stopped it.
-    let mut desk = Desk::of("gemini").ready(Mode::Full, with_modes("default", GEMINI));
-    desk.prompt("go");
-    let out = desk.tell(AgentCommand::Interrupt { turn: desk.turn });
+    let mut harness = DriverHarness::of("gemini").ready(Mode::Full, with_modes("default", GEMINI));
+    harness.prompt("go");
+    let out = harness.tell(AgentCommand::Interrupt { turn: harness.turn });
     assert!(matches!(only_draft(&out).body, Body::TurnFinished(_)) && out.lines.is_empty());
-    assert!(desk.answer_ok("session/set_mode", json!({})).lines.is_empty());
+    assert!(harness.answer_ok("session/set_mode", json!({})).lines.is_empty());
 
     // An agent that refuses, or says nothing, is told all the same, and so are people.
-    let mut desk = Desk::of("gemini").ready(Mode::Full, with_modes("default", GEMINI));
-    desk.prompt("go");
-    let out = desk.answer_error("session/set_mode", -32603, "not trusted");
+    let mut harness = DriverHarness::of("gemini").ready(Mode::Full, with_modes("default", GEMINI));
+    harness.prompt("go");
+    let out = harness.answer_error("session/set_mode", -32603, "not trusted");
     assert_eq!(bodies(&out), [&Body::Notice { level: NoticeLevel::Warning }]);
     assert_eq!(only_line(&out)["method"], "session/prompt");
-    let mut desk = Desk::of("gemini").ready(Mode::Full, with_modes("default", GEMINI));
-    desk.prompt("go");
-    assert_eq!(only_line(&desk.wait(30))["method"], "session/prompt");
+    let mut harness = DriverHarness::of("gemini").ready(Mode::Full, with_modes("default", GEMINI));
+    harness.prompt("go");
+    assert_eq!(only_line(&harness.wait(30))["method"], "session/prompt");
 }
 
 #[test]
 fn a_mode_that_the_agent_lacks_is_stood_in_for() {
     let says = json!({"sessionId": NATIVE, "configOptions": [option("mode", "build", &["build", "plan"])]});
-    let ask = |desk: &mut Desk, kind: &str, path: &str| {
+    let ask = |harness: &mut DriverHarness, kind: &str, path: &str| {
         let call = json!({"toolCallId": path, "title": "x", "kind": kind, "locations": [{"path": path}]});
         let options = json!([
             {"optionId": "always", "kind": "allow_always"}, {"optionId": "once", "kind": "allow_once"},
             {"optionId": "no", "kind": "reject_once"},
         ]);
-        desk.request(json!(path), "session/request_permission", json!({"toolCall": call, "options": options}))
+        harness.request(
+            json!(path),
+            "session/request_permission",
+            json!({"toolCall": call, "options": options}),
+        )
     };
     // kind, path, whether the mode itself allows it: ask, auto-edit, full
     for (kind, path, allowed) in [
@@ -143,9 +148,9 @@ fn a_mode_that_the_agent_lacks_is_stood_in_for() {
         ("other", "/w/a.txt", [false, false, true]),
     ] {
         for (mode, allowed) in [Mode::Ask, Mode::AutoEdit, Mode::Full].into_iter().zip(allowed) {
-            let mut desk = Desk::of("opencode-acp").ready(mode, says.clone());
-            desk.prompt("go");
-            let out = ask(&mut desk, kind, path);
+            let mut harness = DriverHarness::of("opencode-acp").ready(mode, says.clone());
+            harness.prompt("go");
+            let out = ask(&mut harness, kind, path);
             let asks = bodies(&out).iter().any(|body| matches!(body, Body::ApprovalRequested(_)));
             assert_eq!(asks, !allowed, "{kind} {path} in {mode}");
             if allowed {
@@ -164,10 +169,10 @@ fn a_mode_that_the_agent_lacks_is_stood_in_for() {
 
 #[test]
 fn an_agent_that_cannot_plan_says_so() {
-    let mut desk = Desk::unknown();
-    desk.open(Mode::Plan, Start::New);
-    desk.answer_ok("initialize", greeting(json!({})));
-    let out = desk.answer_ok("session/new", json!({"sessionId": NATIVE}));
+    let mut harness = DriverHarness::unknown();
+    harness.open(Mode::Plan, Start::New);
+    harness.answer_ok("initialize", greeting(json!({})));
+    let out = harness.answer_ok("session/new", json!({"sessionId": NATIVE}));
     assert!(matches!(
         bodies(&out)[..],
         [Body::Notice { level: NoticeLevel::Warning }, Body::SessionReady(_)]
@@ -176,64 +181,64 @@ fn an_agent_that_cannot_plan_says_so() {
 
 #[test]
 fn a_mode_that_the_agent_changes_itself_is_told() {
-    let mut desk = Desk::of("gemini").ready(Mode::Ask, with_modes("default", GEMINI));
-    let out = desk.update("current_mode_update", json!({"currentModeId": "autoEdit"}));
+    let mut harness = DriverHarness::of("gemini").ready(Mode::Ask, with_modes("default", GEMINI));
+    let out = harness.update("current_mode_update", json!({"currentModeId": "autoEdit"}));
     assert_eq!(only_draft(&out).body, Body::ModeChanged { mode: Mode::AutoEdit });
     // What is no news, and what is no mode of ours, is kept.
     for id in ["autoEdit", "poetry"] {
-        let out = desk.update("current_mode_update", json!({"currentModeId": id}));
+        let out = harness.update("current_mode_update", json!({"currentModeId": id}));
         assert!(matches!(only_draft(&out).body, Body::Raw { .. }), "{id}");
     }
     // While we set it ourselves, what it says may be older than that.
-    desk.tell(AgentCommand::SetMode(Mode::Full));
-    let out = desk.update("current_mode_update", json!({"currentModeId": "default"}));
+    harness.tell(AgentCommand::SetMode(Mode::Full));
+    let out = harness.update("current_mode_update", json!({"currentModeId": "default"}));
     assert!(matches!(only_draft(&out).body, Body::Raw { .. }));
 
     // The mode that stands in for another is no change.
     let says = json!({"sessionId": NATIVE, "configOptions": [option("mode", "build", &["build", "plan"])]});
-    let mut desk = Desk::of("opencode-acp").ready(Mode::Full, says.clone());
-    let same = desk.update("config_option_update", json!({"configOptions": says["configOptions"]}));
+    let mut harness = DriverHarness::of("opencode-acp").ready(Mode::Full, says.clone());
+    let same = harness.update("config_option_update", json!({"configOptions": says["configOptions"]}));
     assert!(matches!(only_draft(&same).body, Body::Raw { .. }));
     let plan = json!({"configOptions": [option("mode", "plan", &["build", "plan"])]});
-    let out = desk.update("config_option_update", plan);
+    let out = harness.update("config_option_update", plan);
     assert_eq!(only_draft(&out).body, Body::ModeChanged { mode: Mode::Plan });
 }
 
 #[test]
 fn a_model_is_an_option_where_there_is_one() {
     let says = json!({"sessionId": NATIVE, "configOptions": [option("model", "a", &["a", "b"])]});
-    let mut desk = Desk::unknown();
-    desk.open_with(Mode::Ask, Some("b"), Start::New);
-    desk.answer_ok("initialize", greeting(json!({})));
-    assert_eq!(set(&desk.answer_ok("session/new", says)), ["model=b"]);
+    let mut harness = DriverHarness::unknown();
+    harness.open_with(Mode::Ask, Some("b"), Start::New);
+    harness.answer_ok("initialize", greeting(json!({})));
+    assert_eq!(set(&harness.answer_ok("session/new", says)), ["model=b"]);
     let answer = json!({"configOptions": [option("model", "b", &["a", "b"])]});
-    let out = desk.answer_ok("session/set_config_option", answer.clone());
+    let out = harness.answer_ok("session/set_config_option", answer.clone());
     assert!(matches!(only_draft(&out).body, Body::Raw { .. }));
     // What it tells again is no news; what it changes itself is.
-    assert!(matches!(only_draft(&desk.update("config_option_update", answer)).body, Body::Raw { .. }));
+    assert!(matches!(only_draft(&harness.update("config_option_update", answer)).body, Body::Raw { .. }));
     let out =
-        desk.update("config_option_update", json!({"configOptions": [option("model", "a", &["a", "b"])]}));
+        harness.update("config_option_update", json!({"configOptions": [option("model", "a", &["a", "b"])]}));
     assert_eq!(only_draft(&out).body, Body::ModelChanged { model: "a".to_owned() });
 
     let mut says = with_modes("default", GEMINI);
     says["models"] = json!({"currentModelId": "a", "availableModels": [{"modelId": "a"}, {"modelId": "b"}]});
-    let mut desk = Desk::of("gemini").ready(Mode::Ask, says);
-    assert_eq!(set(&desk.tell(AgentCommand::SetModel("b".to_owned()))), ["set_model=b"]);
+    let mut harness = DriverHarness::of("gemini").ready(Mode::Ask, says);
+    assert_eq!(set(&harness.tell(AgentCommand::SetModel("b".to_owned()))), ["set_model=b"]);
 
-    let mut desk = Desk::unknown().ready(Mode::Ask, json!({"sessionId": NATIVE}));
-    let out = desk.tell(AgentCommand::SetModel("b".to_owned()));
+    let mut harness = DriverHarness::unknown().ready(Mode::Ask, json!({"sessionId": NATIVE}));
+    let out = harness.tell(AgentCommand::SetModel("b".to_owned()));
     assert_eq!(only_draft(&out).body, Body::Notice { level: NoticeLevel::Warning });
 }
 
 #[test]
 fn what_an_agent_does_not_let_others_choose_is_not_told_as_chosen() {
-    let mut desk = Desk::unknown();
-    desk.open_with(Mode::Ask, Some("b"), Start::New);
-    desk.answer_ok("initialize", greeting(json!({})));
-    let out = desk.answer_ok("session/new", json!({"sessionId": NATIVE}));
+    let mut harness = DriverHarness::unknown();
+    harness.open_with(Mode::Ask, Some("b"), Start::New);
+    harness.answer_ok("initialize", greeting(json!({})));
+    let out = harness.answer_ok("session/new", json!({"sessionId": NATIVE}));
     let Body::SessionReady(ready) = &last_draft(&out).body else { panic!("{out:?}") };
     assert_eq!(ready.model, None);
-    let out = desk.tell(AgentCommand::SetEffort("high".to_owned()));
+    let out = harness.tell(AgentCommand::SetEffort("high".to_owned()));
     let own = Body::EffortChanged { effort: String::new() };
     assert_eq!(bodies(&out), [&Body::Notice { level: NoticeLevel::Warning }, &own]);
 }
@@ -282,10 +287,10 @@ fn a_model_whose_name_is_not_for_people_is_called_by_its_title() {
     let models = json!([{"modelId": odd, "name": "scripted"}, {"modelId": "plain-1", "name": "Plain"}]);
     let opened =
         json!({"sessionId": NATIVE, "models": {"currentModelId": "plain-1", "availableModels": models}});
-    let mut desk = Desk::unknown();
-    desk.open_with(Mode::Ask, Some("scripted"), Start::New);
-    desk.answer_ok("initialize", greeting(json!({})));
-    let out = desk.answer_ok("session/new", opened);
+    let mut harness = DriverHarness::unknown();
+    harness.open_with(Mode::Ask, Some("scripted"), Start::New);
+    harness.answer_ok("initialize", greeting(json!({})));
+    let out = harness.answer_ok("session/new", opened);
     assert_eq!(
         only_line(&out)["params"]["modelId"],
         odd,
@@ -293,7 +298,7 @@ fn a_model_whose_name_is_not_for_people_is_called_by_its_title() {
     );
     let Body::SessionReady(ready) = &last_draft(&out).body else { panic!("{out:?}") };
     assert_eq!(ready.model.as_deref(), Some("scripted"));
-    let out = desk.answer_error("session/set_model", -1, "no such model");
+    let out = harness.answer_error("session/set_model", -1, "no such model");
     assert_eq!(
         last_draft(&out).body,
         Body::ModelChanged { model: "plain-1".to_owned() },

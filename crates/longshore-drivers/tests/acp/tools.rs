@@ -8,7 +8,7 @@ use longshore_model::item::{ToolKind, ToolStatus};
 use longshore_model::lifecycle::TurnOutcome;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, NATIVE, approval_in, bodies, last_draft, only_draft};
+use super::harness::{DriverHarness, NATIVE, approval_in, bodies, last_draft, only_draft};
 
 fn finished(out: &Output) -> (ToolStatus, Option<String>, Option<i64>) {
     let (_, draft) = out
@@ -20,9 +20,9 @@ fn finished(out: &Output) -> (ToolStatus, Option<String>, Option<i64>) {
     (outcome.status, draft.text.clone(), outcome.exit_code)
 }
 
-fn wish(desk: &mut Desk, call: Value) -> Output {
+fn wish(harness: &mut DriverHarness, call: Value) -> Output {
     let options = json!([{"optionId": "y", "kind": "allow_once"}, {"optionId": "n", "kind": "reject_once"}]);
-    desk.request(json!(1), "session/request_permission", json!({"toolCall": call, "options": options}))
+    harness.request(json!(1), "session/request_permission", json!({"toolCall": call, "options": options}))
 }
 
 /// Whatever order the pieces come in, it is one call that begins once and ends once.
@@ -32,18 +32,18 @@ fn a_call_is_one_call_whichever_source_tells_of_it_first() {
     let update = json!({"toolCallId": "t", "status": "in_progress"});
     let end = json!({"toolCallId": "t", "status": "completed", "rawOutput": {"output": "a.txt", "metadata": {"exit": 0}}});
     for order in ["cwu", "wcu", "wuc", "ucw", "uwc", "cuw", "ccw", "w", "u", "c"] {
-        let mut desk = Desk::in_turn();
+        let mut harness = DriverHarness::in_turn();
         let mut outs = Vec::new();
         for source in order.chars() {
             outs.push(match source {
-                'c' => desk.update("tool_call", call.clone()),
-                'u' => desk.update("tool_call_update", update.clone()),
-                _ => wish(&mut desk, call.clone()),
+                'c' => harness.update("tool_call", call.clone()),
+                'u' => harness.update("tool_call_update", update.clone()),
+                _ => wish(&mut harness, call.clone()),
             });
         }
-        outs.push(desk.update("tool_call_update", end.clone()));
+        outs.push(harness.update("tool_call_update", end.clone()));
         // What is told of a call that has ended changes nothing, and is kept.
-        let late = desk.update("tool_call_update", end.clone());
+        let late = harness.update("tool_call_update", end.clone());
         assert!(matches!(only_draft(&late).body, Body::Raw { .. }), "{order}");
         let drafts: Vec<_> = outs.iter().flat_map(|out| &out.said).collect();
         let items: Vec<_> = drafts.iter().filter_map(|(_, draft)| draft.item).collect();
@@ -83,9 +83,9 @@ fn a_call_is_named_where_its_agent_names_it() {
         ),
     ];
     for (agent, call, name) in cases {
-        let mut desk = Desk::of(agent).ready(Mode::Ask, json!({"sessionId": NATIVE}));
-        desk.prompt("go");
-        let out = desk.update("tool_call", call);
+        let mut harness = DriverHarness::of(agent).ready(Mode::Ask, json!({"sessionId": NATIVE}));
+        harness.prompt("go");
+        let out = harness.update("tool_call", call);
         let Body::ToolStarted(call) = &only_draft(&out).body else { panic!("{out:?}") };
         assert_eq!(call.name, name, "of {agent}");
     }
@@ -106,40 +106,40 @@ fn every_kind_of_tool_has_a_word() {
         ("other", ToolKind::Other),
         ("unheard of", ToolKind::Other),
     ] {
-        let mut desk = Desk::in_turn();
-        let out = desk.update("tool_call", json!({"toolCallId": "t", "title": "x", "kind": told}));
+        let mut harness = DriverHarness::in_turn();
+        let out = harness.update("tool_call", json!({"toolCallId": "t", "title": "x", "kind": told}));
         assert!(matches!(&only_draft(&out).body, Body::ToolStarted(call) if call.kind == kind), "{told}");
     }
 }
 
 #[test]
 fn a_call_that_is_told_empty_first_is_told_again_when_it_is_filled() {
-    let mut desk = Desk::in_turn();
-    desk.update(
+    let mut harness = DriverHarness::in_turn();
+    harness.update(
         "tool_call",
         json!({"toolCallId": "t", "title": "Terminal", "kind": "execute", "rawInput": {}}),
     );
     let filled = json!({"toolCallId": "t", "title": "`ls`", "kind": "execute", "rawInput": {"command": "ls"},
         "content": [{"type": "content", "content": {"type": "text", "text": "list files"}}]});
-    let out = desk.update("tool_call", filled.clone());
+    let out = harness.update("tool_call", filled.clone());
     let Body::ToolUpdated(call) = &only_draft(&out).body else { panic!("{out:?}") };
     assert_eq!((call.command.as_deref(), only_draft(&out).text.as_deref()), (Some("ls"), Some("ls")));
     // The same once more is no news.
-    assert!(matches!(only_draft(&desk.update("tool_call", filled)).body, Body::Raw { .. }));
+    assert!(matches!(only_draft(&harness.update("tool_call", filled)).body, Body::Raw { .. }));
 }
 
 #[test]
 fn output_grows_by_what_is_new_and_ends_as_it_was_told_last() {
     let shown = |text: &str| json!([{"type": "content", "content": {"type": "text", "text": text}}]);
-    let mut desk = Desk::in_turn();
-    desk.update(
+    let mut harness = DriverHarness::in_turn();
+    harness.update(
         "tool_call",
         json!({"toolCallId": "t", "title": "x", "kind": "execute", "content": shown("what it does")}),
     );
     for (text, more) in
         [("one\n", Some("one\n")), ("one\n", None), ("one\ntwo\n", Some("two\n")), ("other", None)]
     {
-        let out = desk.update("tool_call_update", json!({"toolCallId": "t", "content": shown(text)}));
+        let out = harness.update("tool_call_update", json!({"toolCallId": "t", "content": shown(text)}));
         match more {
             Some(more) => assert_eq!(
                 (&only_draft(&out).body, only_draft(&out).text.as_deref()),
@@ -148,7 +148,7 @@ fn output_grows_by_what_is_new_and_ends_as_it_was_told_last() {
             None => assert!(matches!(only_draft(&out).body, Body::Raw { .. }), "{text}"),
         }
     }
-    let out = desk.update(
+    let out = harness.update(
         "tool_call_update",
         json!({"toolCallId": "t", "status": "completed", "content": shown("all")}),
     );
@@ -158,16 +158,16 @@ fn output_grows_by_what_is_new_and_ends_as_it_was_told_last() {
 #[test]
 fn a_change_is_shown_on_its_call_and_again_when_it_is_done() {
     let diff = json!([{"type": "diff", "path": "/w/a", "oldText": "x\ny\n", "newText": "X\ny\n"}]);
-    let mut desk = Desk::in_turn();
-    let out = desk
+    let mut harness = DriverHarness::in_turn();
+    let out = harness
         .update("tool_call", json!({"toolCallId": "t", "title": "Edit", "kind": "edit", "content": diff}));
     let [Body::ToolStarted(_), Body::FileDiff(running)] = bodies(&out)[..] else { panic!("{out:?}") };
     assert_eq!((running.status, running.changes.len()), (ToolStatus::Running, 1));
     assert_eq!(out.said[0].1.item, out.said[1].1.item);
     // Done, it shows less of it.
     let piece = json!([{"type": "diff", "path": "/w/a", "oldText": "x", "newText": "X"}]);
-    let out =
-        desk.update("tool_call_update", json!({"toolCallId": "t", "status": "completed", "content": piece}));
+    let out = harness
+        .update("tool_call_update", json!({"toolCallId": "t", "status": "completed", "content": piece}));
     let [Body::FileDiff(done), Body::ToolFinished(_)] = bodies(&out)[..] else { panic!("{out:?}") };
     assert_eq!((done.status, &done.changes), (ToolStatus::Completed, &running.changes));
     assert!(done.changes[0].diff.ends_with("@@ -1,2 +1,2 @@\n-x\n+X\n y\n"));
@@ -185,30 +185,30 @@ fn calls_that_never_end_end_with_their_turn() {
         ("in_progress", None, "cancelled", ToolStatus::Cancelled),
         ("in_progress", None, "refusal", ToolStatus::Cancelled),
     ] {
-        let mut desk = Desk::in_turn();
+        let mut harness = DriverHarness::in_turn();
         let call = json!({"toolCallId": "t", "title": "x", "kind": "execute", "status": status});
-        desk.update("tool_call", call.clone());
+        harness.update("tool_call", call.clone());
         if let Some(decision) = decision {
-            let approval = approval_in(&wish(&mut desk, call)).approval;
-            desk.decide(approval, decision);
+            let approval = approval_in(&wish(&mut harness, call)).approval;
+            harness.decide(approval, decision);
         }
-        let out = desk.answer_ok("session/prompt", json!({"stopReason": stop}));
+        let out = harness.answer_ok("session/prompt", json!({"stopReason": stop}));
         assert_eq!(finished(&out).0, expected, "{status} {decision:?} {stop}");
         assert!(matches!(&last_draft(&out).body, Body::TurnFinished(_)));
         // What comes after that changes nothing.
-        let late = desk.update("tool_call_update", json!({"toolCallId": "t", "status": "failed"}));
+        let late = harness.update("tool_call_update", json!({"toolCallId": "t", "status": "failed"}));
         assert!(matches!(only_draft(&late).body, Body::Raw { .. }));
     }
 }
 
 #[test]
 fn a_call_that_failed_since_somebody_said_no_is_declined() {
-    let mut desk = Desk::in_turn();
-    let approval = approval_in(&wish(&mut desk, json!({"toolCallId": "t", "title": "x"}))).approval;
-    desk.decide(approval, Decision::Deny);
-    let out = desk.update("tool_call_update", json!({"toolCallId": "t", "status": "failed"}));
+    let mut harness = DriverHarness::in_turn();
+    let approval = approval_in(&wish(&mut harness, json!({"toolCallId": "t", "title": "x"}))).approval;
+    harness.decide(approval, Decision::Deny);
+    let out = harness.update("tool_call_update", json!({"toolCallId": "t", "status": "failed"}));
     assert_eq!(finished(&out).0, ToolStatus::Declined);
-    let out = desk.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
+    let out = harness.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
     assert!(
         matches!(&only_draft(&out).body, Body::TurnFinished(end) if end.outcome == TurnOutcome::Completed)
     );
@@ -216,36 +216,36 @@ fn a_call_that_failed_since_somebody_said_no_is_declined() {
 
 #[test]
 fn a_list_that_a_tool_keeps_is_a_plan() {
-    let mut desk = Desk::in_turn();
-    desk.update(
+    let mut harness = DriverHarness::in_turn();
+    harness.update(
         "tool_call",
         json!({"toolCallId": "t", "title": "todowrite", "kind": "other", "rawInput": {}}),
     );
     let todos = json!({"todos": [{"content": "Look", "status": "completed"}, {"content": "Do", "status": "pending"}]});
-    let out = desk
+    let out = harness
         .update("tool_call_update", json!({"toolCallId": "t", "status": "in_progress", "rawInput": todos}));
     let [Body::ToolUpdated(_), Body::PlanUpdated { steps }] = bodies(&out)[..] else { panic!("{out:?}") };
     assert_eq!(steps.len(), 2);
     let plan = json!({"entries": [{"content": "Look", "status": "completed", "priority": "high"}]});
-    let again = desk.update("plan", plan);
+    let again = harness.update("plan", plan);
     assert_eq!(only_draft(&again).item, out.said[1].1.item, "a turn has one plan");
 }
 
 #[test]
 fn a_call_is_told_when_something_is_known_of_it() {
     let empty = json!({"toolCallId": "t", "title": "Terminal", "kind": "execute", "status": "pending", "rawInput": {}, "content": []});
-    let mut desk = Desk::in_turn();
-    let out = desk.update("tool_call", empty.clone());
+    let mut harness = DriverHarness::in_turn();
+    let out = harness.update("tool_call", empty.clone());
     assert!(matches!(only_draft(&out).body, Body::Raw { .. }), "{out:?}");
     let known = json!({"toolCallId": "t", "title": "echo hi", "rawInput": {"command": "echo hi", "description": "greet"},
         "content": [{"type": "content", "content": {"type": "text", "text": "greet"}}]});
-    let out = desk.update("tool_call_update", known);
+    let out = harness.update("tool_call_update", known);
     assert!(matches!(only_draft(&out).body, Body::ToolStarted(_)), "a description is no output: {out:?}");
     assert_eq!(only_draft(&out).text.as_deref(), Some("echo hi"));
     // One that is cut before it says more is told all the same.
-    let mut desk = Desk::in_turn();
-    desk.update("tool_call", empty);
-    let out = desk.answer_ok("session/prompt", json!({"stopReason": "cancelled"}));
+    let mut harness = DriverHarness::in_turn();
+    harness.update("tool_call", empty);
+    let out = harness.answer_ok("session/prompt", json!({"stopReason": "cancelled"}));
     assert!(
         matches!(bodies(&out)[..], [Body::ToolStarted(_), Body::ToolFinished(_), Body::TurnFinished(_)]),
         "{out:?}"
@@ -254,10 +254,10 @@ fn a_call_is_told_when_something_is_known_of_it() {
 
 #[test]
 fn a_call_that_is_refused_at_once_has_its_name() {
-    let mut desk = Desk::in_turn();
+    let mut harness = DriverHarness::in_turn();
     let text = json!([{"type": "content", "content": {"type": "text", "text": "Plan mode is active."}}]);
     let refused = json!({"toolCallId": "t", "status": "failed", "content": text, "_meta": {"toolName": "run_shell_command"}});
-    let out = desk.update("tool_call_update", refused);
+    let out = harness.update("tool_call_update", refused);
     let [Body::ToolStarted(call), Body::ToolFinished(ended)] = bodies(&out)[..] else { panic!("{out:?}") };
     assert_eq!((call.name.as_str(), ended.status), ("run_shell_command", ToolStatus::Failed));
     assert_eq!(out.said[0].1.text.as_deref(), Some("run_shell_command"));
@@ -265,12 +265,12 @@ fn a_call_that_is_refused_at_once_has_its_name() {
 
 #[test]
 fn of_a_report_for_the_model_people_see_the_output() {
-    let mut desk = Desk::in_turn();
+    let mut harness = DriverHarness::in_turn();
     let call = json!({"toolCallId": "t", "kind": "execute", "status": "in_progress", "rawInput": {"command": "echo hi"}});
-    desk.update("tool_call", call);
+    harness.update("tool_call", call);
     let report = "Command: echo hi\nDirectory: (root)\nOutput: hi\nError: (none)\nExit Code: 3\nSignal: 0";
     let content = json!([{"type": "content", "content": {"type": "text", "text": report}}]);
-    let out = desk.update(
+    let out = harness.update(
         "tool_call_update",
         json!({"toolCallId": "t", "status": "completed", "content": content, "rawOutput": "hi"}),
     );
@@ -280,17 +280,17 @@ fn of_a_report_for_the_model_people_see_the_output() {
 
 #[test]
 fn pictures_that_a_call_shows_are_attached_to_its_end() {
-    let mut desk = Desk::in_turn();
+    let mut harness = DriverHarness::in_turn();
     let shown = json!([
         {"type": "content", "content": {"type": "text", "text": "a screenshot"}},
         {"type": "content", "content": {"type": "image", "mimeType": "image/png", "data": "AAAA"}},
     ]);
-    desk.update(
+    harness.update(
         "tool_call",
         json!({"toolCallId": "t", "kind": "other", "title": "shot", "status": "in_progress"}),
     );
-    let out =
-        desk.update("tool_call_update", json!({"toolCallId": "t", "status": "completed", "content": shown}));
+    let out = harness
+        .update("tool_call_update", json!({"toolCallId": "t", "status": "completed", "content": shown}));
     let Body::ToolFinished(outcome) = &last_draft(&out).body else { panic!("{out:?}") };
     assert_eq!(outcome.attachments.len(), 1);
     assert_eq!(outcome.attachments[0].media_type, "image/png");

@@ -8,7 +8,9 @@ use longshore_model::id::{Ids, PromptId};
 use longshore_model::lifecycle::{TurnEnd, TurnErrorCode, TurnOutcome};
 use serde_json::{Value, json};
 
-use super::desk::{Desk, NATIVE, bodies, greeting, last_draft, only_draft, only_line, with_modes};
+use super::harness::{
+    DriverHarness, NATIVE, bodies, greeting, last_draft, only_draft, only_line, with_modes,
+};
 
 fn end_of(out: &Output) -> &TurnEnd {
     match &last_draft(out).body {
@@ -31,11 +33,11 @@ fn a_stop_reason_is_an_outcome() {
         ("cancelled", TurnOutcome::Interrupted),
         ("unheard_of", TurnOutcome::Completed),
     ] {
-        let mut desk = Desk::in_turn();
-        let out = desk.answer_ok("session/prompt", json!({"stopReason": reason}));
+        let mut harness = DriverHarness::in_turn();
+        let out = harness.answer_ok("session/prompt", json!({"stopReason": reason}));
         assert_eq!(end_of(&out).outcome, outcome, "{reason}");
         assert_eq!(end_of(&out).usage, None, "unknown is unknown");
-        assert_eq!(last_draft(&out).turn, Some(desk.turn));
+        assert_eq!(last_draft(&out).turn, Some(harness.turn));
         let noted = bodies(&out).contains(&&Body::Notice { level: NoticeLevel::Warning });
         assert_eq!(noted, reason.starts_with("max_"), "{reason}");
     }
@@ -43,15 +45,15 @@ fn a_stop_reason_is_an_outcome() {
 
 #[test]
 fn an_error_is_a_failed_turn_with_its_reason() {
-    let mut desk = Desk::in_turn();
-    let out = desk.answer_error("session/prompt", 429, "Slow down");
+    let mut harness = DriverHarness::in_turn();
+    let out = harness.answer_error("session/prompt", 429, "Slow down");
     let error = end_of(&out).error.as_ref().unwrap();
     assert_eq!((error.code, error.message.as_str()), (TurnErrorCode::RateLimited, "Slow down"));
     assert_eq!(last_draft(&out).text.as_deref(), Some("Slow down"));
 
-    let mut desk = Desk::in_turn();
-    desk.tell(AgentCommand::Interrupt { turn: desk.turn });
-    let out = desk.answer_error("session/prompt", -32800, "cancelled");
+    let mut harness = DriverHarness::in_turn();
+    harness.tell(AgentCommand::Interrupt { turn: harness.turn });
+    let out = harness.answer_error("session/prompt", -32800, "cancelled");
     assert_eq!(end_of(&out).outcome, TurnOutcome::Interrupted);
 }
 
@@ -63,55 +65,55 @@ fn an_error_that_is_told_as_a_message_is_an_error() {
         ("Error: 400 scripted failure", usage, false),
         ("An Error: none", Value::Null, false),
     ] {
-        let mut desk = Desk::of("copilot").ready(Mode::Ask, json!({"sessionId": NATIVE}));
-        desk.prompt("go");
-        desk.chunk(said);
-        let out = desk.answer_ok("session/prompt", json!({"stopReason": "end_turn", "usage": usage}));
+        let mut harness = DriverHarness::of("copilot").ready(Mode::Ask, json!({"sessionId": NATIVE}));
+        harness.prompt("go");
+        harness.chunk(said);
+        let out = harness.answer_ok("session/prompt", json!({"stopReason": "end_turn", "usage": usage}));
         assert_eq!(end_of(&out).outcome == TurnOutcome::Failed, failed, "{said}");
     }
 }
 
 #[test]
 fn a_message_ends_where_another_begins() {
-    let mut desk = Desk::in_turn();
-    let first = desk.chunk("Hel");
-    let more = desk.chunk("lo");
+    let mut harness = DriverHarness::in_turn();
+    let first = harness.chunk("Hel");
+    let more = harness.chunk("lo");
     assert_eq!(only_draft(&first).item, only_draft(&more).item);
     // Nothing at all is no message.
-    assert!(matches!(only_draft(&desk.chunk("")).body, Body::Raw { .. }));
+    assert!(matches!(only_draft(&harness.chunk("")).body, Body::Raw { .. }));
     // A thought is another kind.
-    let out = desk.update("agent_thought_chunk", json!({"content": {"type": "text", "text": "hm"}}));
+    let out = harness.update("agent_thought_chunk", json!({"content": {"type": "text", "text": "hm"}}));
     assert!(matches!(bodies(&out)[..], [Body::MessageDone { partial: false, .. }, Body::ReasoningDelta]));
     assert_eq!(texts(&out), [Some("Hello"), Some("hm")]);
     assert_eq!((out.said[0].1.item, out.said[0].1.raw.is_some()), (only_draft(&first).item, false));
     // A call ends what was said before it, its updates do not.
-    let out = desk.update("tool_call", json!({"toolCallId": "t", "title": "x"}));
+    let out = harness.update("tool_call", json!({"toolCallId": "t", "title": "x"}));
     assert!(matches!(bodies(&out)[..], [Body::ReasoningDone { .. }, Body::ToolStarted(_)]));
-    desk.chunk("while ");
-    desk.update("tool_call_update", json!({"toolCallId": "t", "status": "in_progress", "title": "y"}));
-    desk.chunk("it runs");
-    let out = desk.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
+    harness.chunk("while ");
+    harness.update("tool_call_update", json!({"toolCallId": "t", "status": "in_progress", "title": "y"}));
+    harness.chunk("it runs");
+    let out = harness.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
     assert_eq!(texts(&out)[0], Some("while it runs"));
     assert!(last_draft(&out).raw.is_some());
 }
 
 #[test]
 fn a_message_that_the_agent_names_ends_with_its_name() {
-    let mut desk = Desk::in_turn();
+    let mut harness = DriverHarness::in_turn();
     let mut say = |id: &str, text: &str| {
         let chunk = json!({"messageId": id, "content": {"type": "text", "text": text}});
-        desk.update("agent_message_chunk", chunk).said.len()
+        harness.update("agent_message_chunk", chunk).said.len()
     };
     assert_eq!((say("a", "one "), say("a", "more"), say("b", "two")), (1, 1, 2));
 }
 
 #[test]
 fn a_message_without_end_is_told_as_several() {
-    let mut desk = Desk::in_turn();
+    let mut harness = DriverHarness::in_turn();
     let long = "x".repeat(700_000);
-    assert_eq!(desk.chunk(&long).said.len(), 1);
-    assert_eq!(desk.chunk(&long).said.len(), 1);
-    let out = desk.chunk("y");
+    assert_eq!(harness.chunk(&long).said.len(), 1);
+    assert_eq!(harness.chunk(&long).said.len(), 1);
+    let out = harness.chunk("y");
     assert!(matches!(bodies(&out)[..], [Body::MessageDone { .. }, Body::MessageDelta]));
     assert_eq!(out.said[0].1.text.as_ref().unwrap().len(), 1_400_000);
 }
@@ -123,69 +125,70 @@ fn what_is_said_in_pictures_is_told_in_words() {
         (json!({"type": "resource", "resource": {"uri": "u", "text": "inside"}}), "inside"),
         (json!({"type": "image", "mimeType": "image/png", "data": "AAAA"}), "[image/png]"),
     ] {
-        let mut desk = Desk::in_turn();
-        let out = desk.update("agent_message_chunk", json!({"content": content}));
+        let mut harness = DriverHarness::in_turn();
+        let out = harness.update("agent_message_chunk", json!({"content": content}));
         assert_eq!(only_draft(&out).text.as_deref(), Some(words));
     }
 }
 
 #[test]
 fn what_is_said_between_turns_belongs_to_none() {
-    let mut desk = Desk::unknown().ready(Mode::Ask, json!({"sessionId": NATIVE}));
-    let out = desk.chunk("by the way");
+    let mut harness = DriverHarness::unknown().ready(Mode::Ask, json!({"sessionId": NATIVE}));
+    let out = harness.chunk("by the way");
     assert_eq!((&only_draft(&out).body, only_draft(&out).turn), (&Body::MessageDelta, None));
-    let out = desk.prompt("go");
+    let out = harness.prompt("go");
     assert!(matches!(only_draft(&out).body, Body::MessageDone { .. }));
     assert_eq!(only_draft(&out).turn, None);
 
     // What only repeats what we told it is nothing that was said.
-    let mut desk = Desk::of("gemini").ready(Mode::Ask, with_modes("default", &["default", "yolo"]));
-    desk.tell(AgentCommand::SetMode(Mode::Full));
-    assert!(matches!(only_draft(&desk.chunk("[MODE_UPDATE] yolo")).body, Body::Raw { .. }));
+    let mut harness =
+        DriverHarness::of("gemini").ready(Mode::Ask, with_modes("default", &["default", "yolo"]));
+    harness.tell(AgentCommand::SetMode(Mode::Full));
+    assert!(matches!(only_draft(&harness.chunk("[MODE_UPDATE] yolo")).body, Body::Raw { .. }));
     // Even when a prompt waits for it; and once it runs, it says what it likes.
-    desk.prompt("go");
-    assert!(matches!(only_draft(&desk.chunk("[MODE_UPDATE] yolo")).body, Body::Raw { .. }));
-    desk.answer_ok("session/set_mode", json!({}));
-    assert_eq!(only_draft(&desk.chunk("[MODE_UPDATE] yolo")).body, Body::MessageDelta);
+    harness.prompt("go");
+    assert!(matches!(only_draft(&harness.chunk("[MODE_UPDATE] yolo")).body, Body::Raw { .. }));
+    harness.answer_ok("session/set_mode", json!({}));
+    assert_eq!(only_draft(&harness.chunk("[MODE_UPDATE] yolo")).body, Body::MessageDelta);
 }
 
 #[test]
 fn a_turn_that_is_stopped_has_10_seconds_to_stop() {
-    let mut desk = Desk::in_turn();
-    assert_eq!(desk.deadline(), None, "a turn may take for ever");
+    let mut harness = DriverHarness::in_turn();
+    assert_eq!(harness.deadline(), None, "a turn may take for ever");
     assert_eq!(
-        only_line(&desk.tell(AgentCommand::Interrupt { turn: desk.turn }))["method"],
+        only_line(&harness.tell(AgentCommand::Interrupt { turn: harness.turn }))["method"],
         "session/cancel"
     );
-    desk.chunk("last words");
-    let out = desk.answer_ok("session/prompt", json!({"stopReason": "cancelled"}));
+    harness.chunk("last words");
+    let out = harness.answer_ok("session/prompt", json!({"stopReason": "cancelled"}));
     assert!(matches!(bodies(&out)[..], [Body::MessageDone { partial: true, .. }, Body::TurnFinished(_)]));
     assert_eq!(end_of(&out).outcome, TurnOutcome::Interrupted);
 
-    let mut desk = Desk::in_turn();
-    desk.tell(AgentCommand::Interrupt { turn: desk.turn });
-    desk.wait(5);
-    desk.tell(AgentCommand::Interrupt { turn: desk.turn });
-    let out = desk.wait(25);
+    let mut harness = DriverHarness::in_turn();
+    harness.tell(AgentCommand::Interrupt { turn: harness.turn });
+    harness.wait(5);
+    harness.tell(AgentCommand::Interrupt { turn: harness.turn });
+    let out = harness.wait(25);
     assert_eq!(end_of(&out).outcome, TurnOutcome::Interrupted);
     assert!(out.finished.as_ref().unwrap().contains("did not stop"));
 
     // A turn that is over is over.
-    let out = desk.tell(AgentCommand::Interrupt { turn: desk.turn });
+    let out = harness.tell(AgentCommand::Interrupt { turn: harness.turn });
     assert_eq!(end_of(&out).outcome, TurnOutcome::Interrupted);
     assert!(out.lines.is_empty());
 }
 
 #[test]
 fn one_prompt_at_a_time() {
-    let mut desk = Desk::in_turn();
-    let first = desk.turn;
-    let out = desk.prompt("and another");
+    let mut harness = DriverHarness::in_turn();
+    let first = harness.turn;
+    let out = harness.prompt("and another");
     assert_eq!(end_of(&out).outcome, TurnOutcome::Failed);
     assert!(out.lines.is_empty());
-    let out = desk.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
+    let out = harness.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
     assert_eq!(last_draft(&out).turn, Some(first));
-    assert_eq!(desk.count("session/prompt"), 1);
+    assert_eq!(harness.count("session/prompt"), 1);
 }
 
 #[test]
@@ -210,11 +213,11 @@ fn attachments_go_as_far_as_the_agent_takes_them() {
             0,
         ),
     ] {
-        let mut desk = Desk::unknown();
-        desk.open(Mode::Ask, longshore_model::anchor::Start::New);
-        desk.answer_ok("initialize", greeting(json!({"promptCapabilities": capabilities})));
-        desk.answer_ok("session/new", json!({"sessionId": NATIVE}));
-        let out = desk.begin("look", all.clone());
+        let mut harness = DriverHarness::unknown();
+        harness.open(Mode::Ask, longshore_model::anchor::Start::New);
+        harness.answer_ok("initialize", greeting(json!({"promptCapabilities": capabilities})));
+        harness.answer_ok("session/new", json!({"sessionId": NATIVE}));
+        let out = harness.begin("look", all.clone());
         let prompt = only_line(&out)["params"]["prompt"].clone();
         let told: Vec<&str> =
             prompt.as_array().unwrap().iter().map(|part| part["type"].as_str().unwrap()).collect();
@@ -224,79 +227,79 @@ fn attachments_go_as_far_as_the_agent_takes_them() {
 
 #[test]
 fn what_a_turn_used_is_counted_as_each_agent_counts() {
-    let end = |desk: &mut Desk, answer: Value| {
-        let out = desk.answer_ok("session/prompt", answer);
+    let end = |harness: &mut DriverHarness, answer: Value| {
+        let out = harness.answer_ok("session/prompt", answer);
         let used = end_of(&out).usage.map(|usage| (usage.input, usage.output));
-        desk.prompt("more");
+        harness.prompt("more");
         used
     };
     let both = |input, output| Some((Some(input), Some(output)));
     let usage = |input: u64, output: u64| json!({"stopReason": "end_turn", "usage": {"inputTokens": input, "outputTokens": output}});
-    let mut desk = Desk::of("copilot").ready(Mode::Ask, json!({"sessionId": NATIVE}));
-    desk.prompt("go");
-    assert_eq!(end(&mut desk, usage(200, 10)), both(200, 10));
-    assert_eq!(end(&mut desk, usage(500, 30)), both(300, 20));
-    assert_eq!(end(&mut desk, json!({"stopReason": "end_turn"})), None);
+    let mut harness = DriverHarness::of("copilot").ready(Mode::Ask, json!({"sessionId": NATIVE}));
+    harness.prompt("go");
+    assert_eq!(end(&mut harness, usage(200, 10)), both(200, 10));
+    assert_eq!(end(&mut harness, usage(500, 30)), both(300, 20));
+    assert_eq!(end(&mut harness, json!({"stopReason": "end_turn"})), None);
 
     let quota = |input: u64| {
         json!({"stopReason": "end_turn",
         "_meta": {"quota": {"token_count": {"input_tokens": input, "output_tokens": 5}}}})
     };
-    let mut desk = Desk::of("gemini").ready(Mode::Ask, json!({"sessionId": NATIVE}));
-    desk.prompt("go");
-    assert_eq!(end(&mut desk, quota(100)), both(100, 5));
-    let out = desk.answer_ok("session/prompt", quota(300));
+    let mut harness = DriverHarness::of("gemini").ready(Mode::Ask, json!({"sessionId": NATIVE}));
+    harness.prompt("go");
+    assert_eq!(end(&mut harness, quota(100)), both(100, 5));
+    let out = harness.answer_ok("session/prompt", quota(300));
     assert_eq!(end_of(&out).usage.unwrap().input, Some(300));
     assert!(matches!(bodies(&out)[0], Body::UsageUpdated(usage) if usage.input == Some(400)));
 
-    let mut desk = Desk::of("opencode-acp").ready(Mode::Ask, json!({"sessionId": NATIVE}));
-    desk.prompt("go");
-    assert_eq!(end(&mut desk, usage(100, 5)), None, "the last answer of the model is not the turn");
+    let mut harness = DriverHarness::of("opencode-acp").ready(Mode::Ask, json!({"sessionId": NATIVE}));
+    harness.prompt("go");
+    assert_eq!(end(&mut harness, usage(100, 5)), None, "the last answer of the model is not the turn");
 }
 
 #[test]
 fn a_turn_costs_what_the_session_costs_more_than_before() {
     let told = |amount: f64, currency: &str| json!({"used": 10, "size": 100, "cost": {"amount": amount, "currency": currency}});
-    let mut desk = Desk::in_turn();
+    let mut harness = DriverHarness::in_turn();
     let mut costs = Vec::new();
     for amount in [0.25, 0.75, 0.75] {
-        desk.update("usage_update", told(amount, "USD"));
-        let out = desk.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
+        harness.update("usage_update", told(amount, "USD"));
+        let out = harness.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
         costs.push(end_of(&out).cost_usd);
-        desk.prompt("more");
+        harness.prompt("more");
     }
     assert_eq!(costs, [Some(0.25), Some(0.5), Some(0.0)]);
 
-    let mut desk = Desk::in_turn();
-    let out = desk.update("usage_update", told(3.0, "EUR"));
+    let mut harness = DriverHarness::in_turn();
+    let out = harness.update("usage_update", told(3.0, "EUR"));
     let Body::UsageUpdated(usage) = &only_draft(&out).body else { panic!("{out:?}") };
     assert_eq!((usage.context_used, usage.context_window, usage.input), (Some(10), Some(100), None));
     // The same again is no news.
-    assert!(matches!(only_draft(&desk.update("usage_update", told(3.0, "EUR"))).body, Body::Raw { .. }));
-    let out = desk.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
+    assert!(matches!(only_draft(&harness.update("usage_update", told(3.0, "EUR"))).body, Body::Raw { .. }));
+    let out = harness.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
     assert_eq!(end_of(&out).cost_usd, None, "nobody knows what that is in dollars");
 }
 
 #[test]
 fn a_title_of_the_agent_gives_way_to_one_of_a_person() {
-    let mut desk = Desk::in_turn();
+    let mut harness = DriverHarness::in_turn();
     let title = |title: Value| json!({"title": title, "updatedAt": "2026-11-15T18:55:47.705Z"});
-    let out = desk.update("session_info_update", title(json!("Files")));
+    let out = harness.update("session_info_update", title(json!("Files")));
     assert_eq!(
         (&only_draft(&out).body, only_draft(&out).text.as_deref()),
         (&Body::TitleChanged, Some("Files"))
     );
     for told in [title(json!("Files")), title(json!(null))] {
-        assert!(matches!(only_draft(&desk.update("session_info_update", told)).body, Body::Raw { .. }));
+        assert!(matches!(only_draft(&harness.update("session_info_update", told)).body, Body::Raw { .. }));
     }
-    desk.tell(AgentCommand::Rename("Mine".to_owned()));
-    let out = desk.update("session_info_update", title(json!("Better files")));
+    harness.tell(AgentCommand::Rename("Mine".to_owned()));
+    let out = harness.update("session_info_update", title(json!("Better files")));
     assert!(matches!(only_draft(&out).body, Body::Raw { .. }));
 }
 
 #[test]
 fn lines_that_say_nothing_we_know_are_kept_where_they_belong() {
-    let mut desk = Desk::in_turn();
+    let mut harness = DriverHarness::in_turn();
     for (line, kind, fault) in [
         (
             json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": NATIVE, "update": {"sessionUpdate": "new_thing"}}}),
@@ -325,46 +328,46 @@ fn lines_that_say_nothing_we_know_are_kept_where_they_belong() {
         (json!([]), "line", None),
         (json!("hello"), "malformed", Some(RawFault::Malformed)),
     ] {
-        let out = desk.line(&line);
+        let out = harness.line(&line);
         assert_eq!(only_draft(&out).body, Body::Raw { kind: kind.to_owned(), fault }, "{line}");
         assert_eq!(only_draft(&out).raw.as_deref(), Some(line.to_string().as_str()));
         assert!(out.lines.is_empty(), "{line}");
     }
     let garbled = Input::Garbled { text: "a\u{fffd}".into(), fault: RawFault::InvalidUtf8 };
     assert!(matches!(
-        &only_draft(&desk.handle(garbled)).body,
+        &only_draft(&harness.handle(garbled)).body,
         Body::Raw { fault: Some(RawFault::InvalidUtf8), .. }
     ));
     // A steer, which the session never sends to an agent that cannot take it, is not lost either.
-    desk.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
-    let prompt = PromptId(Ids::seeded(1).next(desk.now));
+    harness.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
+    let prompt = PromptId(Ids::seeded(1).next(harness.now));
     let steer =
-        AgentCommand::Steer { turn: desk.turn, prompt, text: "left".to_owned(), attachments: Vec::new() };
-    assert_eq!(only_line(&desk.tell(steer))["method"], "session/prompt");
+        AgentCommand::Steer { turn: harness.turn, prompt, text: "left".to_owned(), attachments: Vec::new() };
+    assert_eq!(only_line(&harness.tell(steer))["method"], "session/prompt");
 }
 
 #[test]
 fn what_an_agent_tells_answer_by_answer_is_summed_up() {
-    let mut desk = Desk::in_turn();
+    let mut harness = DriverHarness::in_turn();
     let usage = json!({"inputTokens": 100, "outputTokens": 20, "totalTokens": 120, "thoughtTokens": 5, "cachedReadTokens": 40});
     let answer = json!({"content": {"type": "text", "text": ""}, "_meta": {"usage": usage}});
     for times in 1..=2 {
-        let out = desk.update("agent_message_chunk", answer.clone());
+        let out = harness.update("agent_message_chunk", answer.clone());
         let Body::UsageUpdated(used) = &only_draft(&out).body else { panic!("{out:?}") };
         assert_eq!(
             (used.input, used.output, used.context_used),
             (Some(100 * times), Some(20 * times), Some(120))
         );
     }
-    let out = desk.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
+    let out = harness.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
     let used = end_of(&out).usage.unwrap();
     assert_eq!(
         (used.input, used.cached_input, used.output, used.reasoning),
         (Some(200), Some(80), Some(40), Some(10))
     );
-    desk.prompt("more");
-    desk.update("agent_message_chunk", answer);
-    let out = desk.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
+    harness.prompt("more");
+    harness.update("agent_message_chunk", answer);
+    let out = harness.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
     assert_eq!(end_of(&out).usage.unwrap().input, Some(100));
 }
 
@@ -373,9 +376,9 @@ fn the_input_holds_what_came_from_the_cache_whoever_counts() {
     for (cached, write, total, input) in
         [(120, 0, 360, 300), (120, 30, 390, 330), (120, 0, 240, 180), (0, 0, 240, 180)]
     {
-        let mut desk = Desk::in_turn();
+        let mut harness = DriverHarness::in_turn();
         let usage = json!({"inputTokens": 180, "outputTokens": 60, "cachedReadTokens": cached, "cachedWriteTokens": write, "totalTokens": total});
-        let out = desk.answer_ok("session/prompt", json!({"stopReason": "end_turn", "usage": usage}));
+        let out = harness.answer_ok("session/prompt", json!({"stopReason": "end_turn", "usage": usage}));
         assert_eq!(end_of(&out).usage.unwrap().input, Some(input), "{cached} {write} {total}");
     }
 }

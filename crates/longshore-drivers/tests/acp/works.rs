@@ -2,13 +2,13 @@
 
 use longshore_model::driver::{Input, Output};
 use longshore_model::event::Body;
-use longshore_model::work::{Done, Exit, Job, WorkFault, WorkId};
+use longshore_model::host_io::{Exit, HostFault, HostReply, HostRequestId, Job};
 use serde_json::{Value, json};
 
-use super::desk::{Desk, only_draft, only_line};
+use super::harness::{DriverHarness, only_draft, only_line};
 
-fn done(desk: &mut Desk, work: u64, result: Result<Done, WorkFault>) -> Output {
-    desk.handle(Input::WorkDone { id: WorkId(work), result })
+fn done(harness: &mut DriverHarness, work: u64, result: Result<HostReply, HostFault>) -> Output {
+    harness.handle(Input::WorkDone { id: HostRequestId(work), result })
 }
 
 #[test]
@@ -16,19 +16,19 @@ fn every_wish_is_a_work_and_every_work_an_answer() {
     let text = |text: &str| text.to_owned();
     let exit = || Exit { code: Some(3), signal: None };
     let term = || text("term-1");
-    let cases: [(&str, Value, Job, Done, Value); 7] = [
+    let cases: [(&str, Value, Job, HostReply, Value); 7] = [
         (
             "fs/read_text_file",
             json!({"path": "/w/a", "line": 2, "limit": 5}),
             Job::Read { path: text("/w/a"), line: Some(2), limit: Some(5) },
-            Done::Read(text("hi")),
+            HostReply::Read(text("hi")),
             json!({"content": "hi"}),
         ),
         (
             "fs/write_text_file",
             json!({"path": "/w/a", "content": "hi"}),
             Job::Write { path: text("/w/a"), content: text("hi") },
-            Done::Written,
+            HostReply::Written,
             json!({}),
         ),
         (
@@ -41,64 +41,64 @@ fn every_wish_is_a_work_and_every_work_an_answer() {
                 cwd: Some(text("/w/b")),
                 keep: Some(9),
             },
-            Done::Running { terminal: term() },
+            HostReply::Running { terminal: term() },
             json!({"terminalId": "term-1"}),
         ),
         (
             "terminal/output",
             json!({"terminalId": "term-1"}),
             Job::Output { terminal: term() },
-            Done::Output { text: text("hi"), truncated: true, exit: Some(exit()) },
+            HostReply::Output { text: text("hi"), truncated: true, exit: Some(exit()) },
             json!({"output": "hi", "truncated": true, "exitStatus": {"exitCode": 3, "signal": null}}),
         ),
         (
             "terminal/wait_for_exit",
             json!({"terminalId": "term-1"}),
             Job::Wait { terminal: term() },
-            Done::Ended(Exit { code: None, signal: Some(text("SIGKILL")) }),
+            HostReply::Ended(Exit { code: None, signal: Some(text("SIGKILL")) }),
             json!({"exitCode": null, "signal": "SIGKILL"}),
         ),
         (
             "terminal/kill",
             json!({"terminalId": "term-1"}),
             Job::Kill { terminal: term() },
-            Done::Killed,
+            HostReply::Killed,
             json!({}),
         ),
         (
             "terminal/release",
             json!({"terminalId": "term-1"}),
             Job::Release { terminal: term() },
-            Done::Released,
+            HostReply::Released,
             json!({}),
         ),
     ];
-    let mut desk = Desk::in_turn();
+    let mut harness = DriverHarness::in_turn();
     for (at, (method, params, job, result, answer)) in cases.into_iter().enumerate() {
-        let out = desk.request(json!(format!("r{at}")), method, params);
+        let out = harness.request(json!(format!("r{at}")), method, params);
         assert!(out.lines.is_empty() && matches!(only_draft(&out).body, Body::Raw { .. }), "{method}");
         let [work] = &out.works[..] else { panic!("{out:?}") };
-        assert_eq!((work.session, work.root.as_str(), &work.job), (desk.session, "/w", &job));
-        let line = only_line(&done(&mut desk, work.id.0, Ok(result)));
+        assert_eq!((work.session, work.root.as_str(), &work.job), (harness.session, "/w", &job));
+        let line = only_line(&done(&mut harness, work.id.0, Ok(result)));
         assert_eq!((&line["id"], &line["result"]), (&json!(format!("r{at}")), &answer), "{method}");
         // It is answered once.
-        assert!(done(&mut desk, work.id.0, Ok(Done::Written)).lines.is_empty());
+        assert!(done(&mut harness, work.id.0, Ok(HostReply::Written)).lines.is_empty());
     }
 }
 
 #[test]
 fn what_was_not_done_is_an_error_with_its_reason() {
     for (fault, code) in [
-        (WorkFault::Outside("/etc".to_owned()), -32602),
-        (WorkFault::Unfit { path: "/w".to_owned(), fault: "is not a file".to_owned() }, -32602),
-        (WorkFault::Missing("/w/x".to_owned()), -32002),
-        (WorkFault::NoTerminal("t".to_owned()), -32002),
-        (WorkFault::Busy("too much".to_owned()), -32603),
-        (WorkFault::Failed("no".to_owned()), -32603),
+        (HostFault::Outside("/etc".to_owned()), -32602),
+        (HostFault::Unfit { path: "/w".to_owned(), fault: "is not a file".to_owned() }, -32602),
+        (HostFault::Missing("/w/x".to_owned()), -32002),
+        (HostFault::NoTerminal("t".to_owned()), -32002),
+        (HostFault::Busy("too much".to_owned()), -32603),
+        (HostFault::Failed("no".to_owned()), -32603),
     ] {
-        let mut desk = Desk::in_turn();
-        desk.request(json!(7), "fs/read_text_file", json!({"path": "/w/x"}));
-        let line = only_line(&done(&mut desk, 1, Err(fault.clone())));
+        let mut harness = DriverHarness::in_turn();
+        harness.request(json!(7), "fs/read_text_file", json!({"path": "/w/x"}));
+        let line = only_line(&done(&mut harness, 1, Err(fault.clone())));
         assert_eq!((&line["id"], &line["error"]["code"]), (&json!(7), &json!(code)));
         assert_eq!(line["error"]["message"], fault.to_string());
     }
@@ -106,23 +106,23 @@ fn what_was_not_done_is_an_error_with_its_reason() {
 
 #[test]
 fn what_a_terminal_prints_is_what_its_call_prints() {
-    let mut desk = Desk::in_turn();
-    desk.update("tool_call", json!({"toolCallId": "t", "title": "ls", "kind": "execute"}));
+    let mut harness = DriverHarness::in_turn();
+    harness.update("tool_call", json!({"toolCallId": "t", "title": "ls", "kind": "execute"}));
     let shown = json!([{"type": "terminal", "terminalId": "term-1"}]);
-    desk.update("tool_call_update", json!({"toolCallId": "t", "status": "in_progress", "content": shown}));
-    let look = |desk: &mut Desk, work: u64, text: &str, code: Option<i32>| {
-        desk.request(json!(work), "terminal/output", json!({"terminalId": "term-1"}));
+    harness.update("tool_call_update", json!({"toolCallId": "t", "status": "in_progress", "content": shown}));
+    let look = |harness: &mut DriverHarness, work: u64, text: &str, code: Option<i32>| {
+        harness.request(json!(work), "terminal/output", json!({"terminalId": "term-1"}));
         let exit = code.map(|code| Exit { code: Some(code), signal: None });
-        done(desk, work, Ok(Done::Output { text: text.to_owned(), truncated: false, exit }))
+        done(harness, work, Ok(HostReply::Output { text: text.to_owned(), truncated: false, exit }))
     };
-    let out = look(&mut desk, 1, "a\n", None);
+    let out = look(&mut harness, 1, "a\n", None);
     assert_eq!(
         (&only_draft(&out).body, only_draft(&out).text.as_deref()),
         (&Body::ToolOutputDelta, Some("a\n"))
     );
-    assert_eq!(only_draft(&look(&mut desk, 2, "a\nb\n", Some(4))).text.as_deref(), Some("b\n"));
+    assert_eq!(only_draft(&look(&mut harness, 2, "a\nb\n", Some(4))).text.as_deref(), Some("b\n"));
     let end = json!({"toolCallId": "t", "status": "completed", "rawOutput": [{"type": "text", "text": "Exited with 4"}]});
-    let out = desk.update("tool_call_update", end);
+    let out = harness.update("tool_call_update", end);
     let Body::ToolFinished(outcome) = &only_draft(&out).body else { panic!("{out:?}") };
     assert_eq!((outcome.exit_code, only_draft(&out).text.as_deref()), (Some(4), Some("a\nb\n")));
 }

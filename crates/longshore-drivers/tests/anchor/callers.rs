@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use longshore_drivers::anchor::AnchorConfig;
 use longshore_drivers::transport::socket::{CallbackLine, CallbackRegistry};
-use longshore_model::anchor::{Answer, FromAnchor, Query};
+use longshore_model::anchor::{Answer, FromAnchor, ModelsQuery};
 use longshore_model::callback::{FromProgram, ToProgram};
 use longshore_model::event::{Body, Draft, RawFault};
 use longshore_model::id::SessionId;
@@ -175,7 +175,11 @@ async fn a_program_that_does_not_come_back_is_stopped() {
     let mut stage = Stage::new(|config| config.limits.attach = Duration::from_secs(1)).await;
     drop(stage.call());
     let life = stage.rig.life(stage.session).await;
-    assert!(life.reason.ends_with("its line broke and it did not call again within 1 s"), "{}", life.reason);
+    assert!(
+        life.reason.ends_with("its connection broke and it did not connect again within 1 s"),
+        "{}",
+        life.reason
+    );
     assert_eq!(life.sleep.cause, SleepCause::Exited);
 }
 
@@ -239,7 +243,7 @@ async fn without_an_address_it_is_not_started() {
 async fn a_question_is_asked_over_its_pipes() {
     let script = json!([{ "do": "read" }, { "do": "print", "line": "large" }, { "do": "echo" }]);
     let mut rig = Rig::caller(script, CallbackRegistry::default(), |_| {});
-    let answer = rig.answer(Query::Models { agent: "fake".into(), anew: false }).await;
-    let Ok(Answer::Models { models }) = answer else { panic!("{answer:?}") };
+    let answer = rig.answer(ModelsQuery { agent: "fake".into(), anew: false }).await;
+    let Ok(Answer::Models(models)) = answer else { panic!("{answer:?}") };
     assert_eq!(models[0].id, "large");
 }

@@ -3,19 +3,19 @@
 use std::time::Duration;
 
 use longshore_drivers::discover::KnownOf;
-use longshore_model::anchor::{Answer, FromAnchor, Query};
+use longshore_model::anchor::{AgentsQuery, Answer, FromAnchor, Machine, ModelsQuery, Query, SessionsQuery};
 use serde_json::json;
 
 use crate::rig::{Phone, Rig, fake_agent, listen};
 
 fn models(agent: &str) -> Query {
-    Query::Models { agent: agent.into(), anew: false }
+    ModelsQuery { agent: agent.into(), anew: false }.into()
 }
 
 #[tokio::test]
 async fn agents_are_listed_whether_they_are_there_or_not() {
     let mut rig = Rig::new(json!([]));
-    let Ok(Answer::Agents { agents, .. }) = rig.answer(Query::Agents { only: None }).await else {
+    let Ok(Answer::Agents(Machine { agents, .. })) = rig.answer(AgentsQuery { only: None }).await else {
         panic!("no agents")
     };
     let names: Vec<_> = agents.iter().map(|agent| &*agent.name).collect();
@@ -35,16 +35,16 @@ async fn agents_are_listed_whether_they_are_there_or_not() {
 #[tokio::test]
 async fn one_agent_is_told_of_without_a_program_that_is_started_for_it() {
     let mut rig = Rig::new(json!([]));
-    let one = || Query::Agents { only: Some("fake".into()) };
-    let Ok(Answer::Agents { agents, .. }) = rig.answer(one()).await else { panic!("no agents") };
+    let one = || AgentsQuery { only: Some("fake".into()) };
+    let Ok(Answer::Agents(Machine { agents, .. })) = rig.answer(one()).await else { panic!("no agents") };
     let [agent] = &agents[..] else { panic!("{agents:?}") };
     assert_eq!(agent.path, Some(fake_agent().display().to_string()));
     assert_eq!(agent.version, None, "only the program itself knows it");
-    rig.answer(Query::Agents { only: None }).await.unwrap();
-    let Ok(Answer::Agents { agents, .. }) = rig.answer(one()).await else { panic!("no agents") };
+    rig.answer(AgentsQuery { only: None }).await.unwrap();
+    let Ok(Answer::Agents(Machine { agents, .. })) = rig.answer(one()).await else { panic!("no agents") };
     assert_eq!(agents[0].version.as_deref(), Some("1.2.3"), "once it was asked, it is remembered");
-    let nobody = Query::Agents { only: Some("nobody".into()) };
-    let Ok(Answer::Agents { agents, .. }) = rig.answer(nobody).await else { panic!("no agents") };
+    let nobody = AgentsQuery { only: Some("nobody".into()) };
+    let Ok(Answer::Agents(Machine { agents, .. })) = rig.answer(nobody).await else { panic!("no agents") };
     assert!(agents.is_empty());
 }
 
@@ -53,7 +53,7 @@ async fn what_else_is_known_of_agents_is_told_with_them() {
     let mut rig = Rig::with(json!([]), 64, |config| {
         config.known = KnownOf::by(|agents| agents[0].remark = None);
     });
-    let Ok(Answer::Agents { agents, .. }) = rig.answer(Query::Agents { only: None }).await else {
+    let Ok(Answer::Agents(Machine { agents, .. })) = rig.answer(AgentsQuery { only: None }).await else {
         panic!("no agents")
     };
     assert_eq!((agents.len(), &agents[0].remark), (2, &None));
@@ -66,12 +66,12 @@ async fn models_are_asked_for_once_and_then_remembered() {
     let (first, second) = (rig.ask(models("fake")).await, rig.ask(models("fake")).await);
     for expected in [first, second] {
         let FromAnchor::Answer { id, answer } = rig.next().await else { panic!("no answer") };
-        let Ok(Answer::Models { models }) = answer else { panic!("no models: {answer:?}") };
+        let Ok(Answer::Models(models)) = answer else { panic!("no models: {answer:?}") };
         assert_eq!((id, models[0].id.as_str()), (expected, "models"));
     }
     // One process was asked, and it is gone now. A second one would have called before its answer.
     listen(phone.call().await).await;
-    let Ok(Answer::Agents { agents, .. }) = rig.answer(Query::Agents { only: None }).await else {
+    let Ok(Answer::Agents(Machine { agents, .. })) = rig.answer(AgentsQuery { only: None }).await else {
         panic!("no agents")
     };
     assert_eq!(agents[0].models.len(), 1, "they are listed with the agent from now on");
@@ -84,8 +84,8 @@ async fn an_agent_that_has_to_start_for_its_models_does_whatever_is_remembered()
     let phone = Phone::new().await;
     let mut rig = Rig::new(json!([{"do": "call", "call": phone.number}, {"do": "echo"}]));
     for anew in [false, true, true] {
-        let answer = rig.answer(Query::Models { agent: "fake".into(), anew }).await;
-        assert!(matches!(answer, Ok(Answer::Models { .. })), "{answer:?}");
+        let answer = rig.answer(ModelsQuery { agent: "fake".into(), anew }).await;
+        assert!(matches!(answer, Ok(Answer::Models(_))), "{answer:?}");
         listen(phone.call().await).await;
     }
 }
@@ -95,8 +95,8 @@ async fn sessions_are_asked_for_every_time() {
     let phone = Phone::new().await;
     let mut rig = Rig::new(json!([{"do": "call", "call": phone.number}, {"do": "echo"}]));
     for _ in 0..2 {
-        let answer = rig.answer(Query::Sessions { agent: "fake".into(), cursor: None, limit: 7 }).await;
-        let Ok(Answer::Models { models }) = answer else { panic!("{answer:?}") };
+        let answer = rig.answer(SessionsQuery { agent: "fake".into(), cursor: None, limit: 7 }).await;
+        let Ok(Answer::Models(models)) = answer else { panic!("{answer:?}") };
         assert_eq!(models[0].id, "sessions 7", "the parrot answers with what it heard");
         listen(phone.call().await).await;
     }

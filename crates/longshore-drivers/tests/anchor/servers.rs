@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longshore_model::anchor::{Answer, FromAnchor, Query, ToAnchor};
+use longshore_model::anchor::{Answer, FromAnchor, ModelsQuery, ToAnchor};
 use longshore_model::id::SessionId;
 use longshore_model::lifecycle::SleepCause;
 
@@ -152,8 +152,8 @@ async fn the_death_of_the_server_is_the_end_of_all_its_sessions() {
 #[tokio::test]
 async fn the_server_that_is_there_is_asked() {
     let (mut rig, session) = connected().await;
-    let answer = rig.answer(Query::Models { agent: "fake".into(), anew: false }).await;
-    let Ok(Answer::Models { models }) = answer else { panic!("{answer:?}") };
+    let answer = rig.answer(ModelsQuery { agent: "fake".into(), anew: false }).await;
+    let Ok(Answer::Models(models)) = answer else { panic!("{answer:?}") };
     assert_eq!(models[0].id, "200 GET /models ");
     rig.prompt(session, "GET /on").await;
     rig.hear(session, "200 GET /on ").await;
@@ -166,17 +166,17 @@ async fn a_server_is_started_for_a_question_and_ends_after_it() {
         config.models_believed = Duration::ZERO;
     });
     for _ in 0..3 {
-        let answer = rig.answer(Query::Models { agent: "fake".into(), anew: false }).await;
-        assert!(matches!(answer, Ok(Answer::Models { .. })), "{answer:?}");
+        let answer = rig.answer(ModelsQuery { agent: "fake".into(), anew: false }).await;
+        assert!(matches!(answer, Ok(Answer::Models(_))), "{answer:?}");
     }
     // Also one that is about to end is asked, as it seems; another one answers.
     for _ in 0..30 {
-        let answer = rig.answer(Query::Models { agent: "fake".into(), anew: false }).await;
-        assert!(matches!(answer, Ok(Answer::Models { .. })), "{answer:?}");
+        let answer = rig.answer(ModelsQuery { agent: "fake".into(), anew: false }).await;
+        assert!(matches!(answer, Ok(Answer::Models(_))), "{answer:?}");
     }
     let gone = std::path::PathBuf::from("/no/such/server");
     let mut missing = Rig::server(|config| config.settings.get_mut("fake").unwrap().path = Some(gone));
-    let answer = missing.answer(Query::Models { agent: "fake".into(), anew: false }).await;
+    let answer = missing.answer(ModelsQuery { agent: "fake".into(), anew: false }).await;
     assert!(answer.unwrap_err().contains("is missing"));
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use longshore_drivers::discover::{AgentSettings, Finding, Surroundings};
 use longshore_drivers::spec::{AgentSpec, Channel, Invocation, Purpose};
-use longshore_model::anchor::{FromAnchor, Query, ToAnchor};
+use longshore_model::anchor::{FromAnchor, ModelsQuery, ToAnchor};
 use longshore_model::capability::Capabilities;
 use longshore_model::command::AgentCommand;
 use longshore_model::driver::{Driver, Input, Output, Run};
@@ -181,7 +181,7 @@ async fn a_process_that_cannot_be_started_is_told_as_one_that_ended() {
 #[tokio::test]
 async fn a_question_needs_no_process() {
     let (mut rig, session) = rig().await;
-    let id = rig.ask(Query::Models { agent: "turner".into(), anew: false }).await;
+    let id = rig.ask(ModelsQuery { agent: "turner".into(), anew: false }).await;
     loop {
         match rig.next().await {
             FromAnchor::Answer { id: other, answer } => {

@@ -13,7 +13,7 @@ use longshore_model::item::{FileChange, FileChangeKind, ToolStatus};
 use longshore_model::lifecycle::TurnOutcome;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, approval_in, bodies, end_in, only_draft, only_line, plain, question_in};
+use super::harness::{DriverHarness, approval_in, bodies, end_in, only_draft, only_line, plain, question_in};
 
 use Decision::{AllowAlways, AllowOnce, AllowSession, Cancel, Deny};
 
@@ -57,13 +57,13 @@ fn every_decision_has_its_words() {
     for (mut request, options, lasting) in rows() {
         request["tool_use_id"] = json!("t");
         for decision in [AllowOnce, AllowSession, AllowAlways, Deny, Cancel] {
-            let mut desk = Desk::in_turn(Mode::Ask);
-            let asked = approval_in(&desk.ask_approval("ask-1", request.clone()));
+            let mut harness = DriverHarness::in_turn(Mode::Ask);
+            let asked = approval_in(&harness.ask_approval("ask-1", request.clone()));
             assert_eq!(asked.options, options, "of {request}");
             if !options.contains(&decision) && decision != AllowAlways {
                 continue;
             }
-            let line = only_line(&desk.decide(asked.approval, decision));
+            let line = only_line(&harness.decide(asked.approval, decision));
             let input = &request["input"];
             let expected = match decision {
                 AllowOnce => json!({"behavior": "allow", "updatedInput": input}),
@@ -77,7 +77,7 @@ fn every_decision_has_its_words() {
             let response = json!({"subtype": "success", "request_id": "ask-1", "response": expected});
             assert_eq!(line, json!({"type": "control_response", "response": response}));
             // A second answer is too late.
-            assert!(desk.decide(asked.approval, decision).lines.is_empty());
+            assert!(harness.decide(asked.approval, decision).lines.is_empty());
         }
     }
 }
@@ -85,33 +85,33 @@ fn every_decision_has_its_words() {
 #[test]
 fn a_yes_may_change_the_arguments_and_a_no_may_say_why() {
     let request = json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t"});
-    let mut desk = Desk::in_turn(Mode::Ask);
-    let asked = approval_in(&desk.ask_approval("a", request.clone()));
+    let mut harness = DriverHarness::in_turn(Mode::Ask);
+    let asked = approval_in(&harness.ask_approval("a", request.clone()));
     let other = json!({"command": "pwd"});
     let decision = ApprovalDecision { input: Some(other.clone()), ..plain(AllowOnce) };
-    let line = only_line(&desk.decide_so(asked.approval, decision));
+    let line = only_line(&harness.decide_so(asked.approval, decision));
     assert_eq!(line["response"]["response"]["updatedInput"], other);
 
-    let asked = approval_in(&desk.ask_approval("b", request));
+    let asked = approval_in(&harness.ask_approval("b", request));
     let decision = ApprovalDecision { message: Some("use pwd".to_owned()), ..plain(Deny) };
-    let line = only_line(&desk.decide_so(asked.approval, decision));
+    let line = only_line(&harness.decide_so(asked.approval, decision));
     assert_eq!(line["response"]["response"]["message"], "use pwd");
-    let out = desk.tool_result("t", true, json!("use pwd"), Value::Null);
+    let out = harness.tool_result("t", true, json!("use pwd"), Value::Null);
     let Body::ToolFinished(outcome) = &only_draft(&out).body else { panic!("{:?}", out.said) };
     assert_eq!(outcome.status, ToolStatus::Declined);
 }
 
 #[test]
 fn an_ask_says_what_it_is_about() {
-    let mut desk = Desk::in_turn(Mode::Ask);
-    let ask = |desk: &mut Desk, id: &str, tool: &str, input: Value| {
-        approval_in(&desk.ask_approval(id, json!({"tool_name": tool, "input": input, "tool_use_id": id})))
+    let mut harness = DriverHarness::in_turn(Mode::Ask);
+    let ask = |harness: &mut DriverHarness, id: &str, tool: &str, input: Value| {
+        approval_in(&harness.ask_approval(id, json!({"tool_name": tool, "input": input, "tool_use_id": id})))
             .subject
     };
-    let subject = ask(&mut desk, "1", "Bash", json!({"command": "ls -la"}));
+    let subject = ask(&mut harness, "1", "Bash", json!({"command": "ls -la"}));
     let cwd = Some("/w".to_owned());
     assert_eq!(subject, Subject::Command { command: "ls -la".to_owned(), cwd, always: Vec::new() });
-    let subject = ask(&mut desk, "2", "mcp__db__query", json!({"q": 1}));
+    let subject = ask(&mut harness, "2", "mcp__db__query", json!({"q": 1}));
     assert_eq!(subject, Subject::Tool { name: "db.query".to_owned(), input: json!({"q": 1}) });
     for (id, tool, input, kind, diff) in [
         (
@@ -136,37 +136,37 @@ fn an_ask_says_what_it_is_about() {
             "--- a/n\n+++ b/n\n@@ where in the file is not known\n-a\n+b\n@@ where in the file is not known\n-c\n",
         ),
     ] {
-        let Subject::Edit { changes, .. } = ask(&mut desk, id, tool, input) else { panic!("no edit") };
+        let Subject::Edit { changes, .. } = ask(&mut harness, id, tool, input) else { panic!("no edit") };
         assert_eq!((changes[0].kind, changes[0].diff.as_str()), (kind, diff));
     }
 }
 
 #[test]
 fn a_plan_is_asked_about_as_a_plan_wherever_it_is_told() {
-    let plan = |desk: &mut Desk, input: Value| {
-        let out =
-            desk.ask_approval("1", json!({"tool_name": "ExitPlanMode", "input": input, "tool_use_id": "p"}));
+    let plan = |harness: &mut DriverHarness, input: Value| {
+        let out = harness
+            .ask_approval("1", json!({"tool_name": "ExitPlanMode", "input": input, "tool_use_id": "p"}));
         let Subject::Plan { plan } = approval_in(&out).subject else { panic!("{out:?}") };
         plan
     };
-    let mut desk = Desk::in_turn(Mode::Plan);
-    assert_eq!(plan(&mut desk, json!({"plan": "# Plan"})), "# Plan");
+    let mut harness = DriverHarness::in_turn(Mode::Plan);
+    assert_eq!(plan(&mut harness, json!({"plan": "# Plan"})), "# Plan");
     // Newer ones do not repeat what they said when they called.
-    let mut desk = Desk::in_turn(Mode::Plan);
-    desk.tool_use("p", "ExitPlanMode", json!({"plan": "# Called"}));
-    assert_eq!(plan(&mut desk, json!({})), "# Called");
+    let mut harness = DriverHarness::in_turn(Mode::Plan);
+    harness.tool_use("p", "ExitPlanMode", json!({"plan": "# Called"}));
+    assert_eq!(plan(&mut harness, json!({})), "# Called");
     // Or write it into a file of theirs.
-    let mut desk = Desk::in_turn(Mode::Plan);
+    let mut harness = DriverHarness::in_turn(Mode::Plan);
     for (id, tool, input) in [
         ("w", "Write", json!({"file_path": "/c/plans/a.md", "content": "# Written, one"})),
         ("e", "Edit", json!({"file_path": "/c/plans/a.md", "old_string": "one", "new_string": "two"})),
         ("o", "Write", json!({"file_path": "/w/other.md", "content": "no plan"})),
     ] {
-        desk.tool_use(id, tool, input);
-        desk.tool_result(id, false, json!("done"), json!({}));
+        harness.tool_use(id, tool, input);
+        harness.tool_result(id, false, json!("done"), json!({}));
     }
-    desk.tool_use("p", "ExitPlanMode", json!({}));
-    assert_eq!(plan(&mut desk, json!({})), "# Written, two");
+    harness.tool_use("p", "ExitPlanMode", json!({}));
+    assert_eq!(plan(&mut harness, json!({})), "# Written, two");
 }
 
 /// The change that a request asks for.
@@ -200,11 +200,11 @@ fn a_change_is_asked_about_with_the_lines_of_its_file() {
             "@@ -1,3 +1,2 @@\n fn a() {}\n fn b() {}\n-fn a() {}\n",
         ),
     ] {
-        let mut desk = Desk::in_turn(Mode::Ask);
-        desk.files.insert("/w/n".to_owned(), text.to_owned());
+        let mut harness = DriverHarness::in_turn(Mode::Ask);
+        harness.files.insert("/w/n".to_owned(), text.to_owned());
         let mut input = input;
         input["file_path"] = json!("/w/n");
-        let out = desk.ask_approval("1", json!({"tool_name": tool, "input": input, "tool_use_id": "1"}));
+        let out = harness.ask_approval("1", json!({"tool_name": tool, "input": input, "tool_use_id": "1"}));
         let change = change_in(&out);
         let expected = format!("--- a/n\n+++ b/n\n{diff}");
         assert_eq!((change.kind, change.diff), (FileChangeKind::Update, expected), "{tool}");
@@ -215,61 +215,64 @@ fn a_change_is_asked_about_with_the_lines_of_its_file() {
 fn a_file_that_cannot_be_read_in_time_is_not_waited_for() {
     let request =
         json!({"tool_name": "Write", "input": {"file_path": "/w/n", "content": "b"}, "tool_use_id": "1"});
-    let mut desk = Desk::in_turn(Mode::Ask);
-    desk.blind = true;
-    let out = desk.ask_approval("1", request.clone());
-    assert!(!bodies(&out, desk.session).iter().any(|body| matches!(body, Body::ApprovalRequested(_))));
-    assert!(desk.deadline().is_some());
-    assert_eq!(change_in(&desk.wait(6)).kind, FileChangeKind::Add);
+    let mut harness = DriverHarness::in_turn(Mode::Ask);
+    harness.blind = true;
+    let out = harness.ask_approval("1", request.clone());
+    assert!(!bodies(&out, harness.session).iter().any(|body| matches!(body, Body::ApprovalRequested(_))));
+    assert!(harness.deadline().is_some());
+    assert_eq!(change_in(&harness.wait(6)).kind, FileChangeKind::Add);
     // A file that it has read is there.
-    desk.tool_use("r", "Read", json!({"file_path": "/w/n"}));
-    desk.tool_result("r", false, json!("1\ta"), Value::Null);
-    desk.ask_approval("2", request.clone());
-    assert_eq!(change_in(&desk.wait(6)).kind, FileChangeKind::Update);
+    harness.tool_use("r", "Read", json!({"file_path": "/w/n"}));
+    harness.tool_result("r", false, json!("1\ta"), Value::Null);
+    harness.ask_approval("2", request.clone());
+    assert_eq!(change_in(&harness.wait(6)).kind, FileChangeKind::Update);
     // It gives up before the file is read: nobody is asked.
-    desk.ask_approval("3", request);
-    desk.line(&json!({"type": "control_cancel_request", "request_id": "3"}));
-    let out = desk.wait(6);
+    harness.ask_approval("3", request);
+    harness.line(&json!({"type": "control_cancel_request", "request_id": "3"}));
+    let out = harness.wait(6);
     assert!(out.said.is_empty(), "{:?}", out.said);
 }
 
 /// It never asks then; but what it wants to know, and its plan, are for a person.
 #[test]
 fn in_full_mode_the_driver_says_yes() {
-    let mut desk = Desk::in_turn(Mode::Full);
-    let out =
-        desk.ask_approval("1", json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t"}));
+    let mut harness = DriverHarness::in_turn(Mode::Full);
+    let out = harness
+        .ask_approval("1", json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t"}));
     let yes = json!({"behavior": "allow", "updatedInput": {"command": "ls"}});
     assert_eq!(only_line(&out)["response"]["response"], yes);
     assert!(matches!(only_draft(&out).body, Body::Raw { .. }));
-    approval_in(&desk.ask_approval("2", json!({"tool_name": "ExitPlanMode", "input": {"plan": "p"}})));
-    question_in(&desk.ask_approval("3", json!({"tool_name": "AskUserQuestion", "input": {"questions": []}})));
+    approval_in(&harness.ask_approval("2", json!({"tool_name": "ExitPlanMode", "input": {"plan": "p"}})));
+    question_in(
+        &harness.ask_approval("3", json!({"tool_name": "AskUserQuestion", "input": {"questions": []}})),
+    );
     // From the next ask on it may not.
-    desk.tell(AgentCommand::SetMode(Mode::Ask));
+    harness.tell(AgentCommand::SetMode(Mode::Ask));
     approval_in(
-        &desk.ask_approval("4", json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "u"})),
+        &harness
+            .ask_approval("4", json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "u"})),
     );
 }
 
 #[test]
 fn an_ask_outlives_the_turn_and_can_be_taken_back() {
-    let mut desk = Desk::ready(Mode::Ask);
-    let out = desk
+    let mut harness = DriverHarness::ready(Mode::Ask);
+    let out = harness
         .ask_approval("late", json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t"}));
     let asked = approval_in(&out);
     assert!(out.said.iter().all(|(_, draft)| draft.turn.is_none()));
-    let out = desk.line(&json!({"type": "control_cancel_request", "request_id": "late"}));
+    let out = harness.line(&json!({"type": "control_cancel_request", "request_id": "late"}));
     assert_eq!(only_draft(&out).body, Body::ApprovalExpired { approval: asked.approval });
-    assert!(desk.decide(asked.approval, AllowOnce).lines.is_empty());
-    let again = desk.line(&json!({"type": "control_cancel_request", "request_id": "late"}));
+    assert!(harness.decide(asked.approval, AllowOnce).lines.is_empty());
+    let again = harness.line(&json!({"type": "control_cancel_request", "request_id": "late"}));
     assert!(matches!(only_draft(&again).body, Body::Raw { .. }));
 }
 
 #[test]
 fn what_nobody_understands_is_refused() {
-    let mut desk = Desk::ready(Mode::Ask);
+    let mut harness = DriverHarness::ready(Mode::Ask);
     for request in [json!({"subtype": "hook_callback"}), json!({"subtype": "can_use_tool", "tool_name": 3})] {
-        let out = desk.line(&json!({"type": "control_request", "request_id": "x", "request": request}));
+        let out = harness.line(&json!({"type": "control_request", "request_id": "x", "request": request}));
         let response = &only_line(&out)["response"];
         assert_eq!((&response["subtype"], &response["request_id"]), (&json!("error"), &json!("x")));
         assert!(matches!(only_draft(&out).body, Body::Raw { .. }));
@@ -287,9 +290,9 @@ fn questions() -> Value {
 
 #[test]
 fn questions_are_answered_by_their_words() {
-    let mut desk = Desk::in_turn(Mode::Ask);
+    let mut harness = DriverHarness::in_turn(Mode::Ask);
     let request = json!({"tool_name": "AskUserQuestion", "input": questions(), "tool_use_id": "q"});
-    let out = desk.ask_approval("ask", request.clone());
+    let out = harness.ask_approval("ask", request.clone());
     let asked = question_in(&out);
     let told = out.said.iter().find(|(_, draft)| matches!(draft.body, Body::QuestionAsked(_))).unwrap();
     assert_eq!(told.1.text, None, "every part has its own text");
@@ -302,16 +305,16 @@ fn questions_are_answered_by_their_words() {
     ]);
     let answer = QuestionAnswer { action: AnswerAction::Accept, answers, by: "owner".to_owned() };
     let line =
-        only_line(&desk.tell(AgentCommand::Answer { question: asked.question, answer: answer.clone() }));
+        only_line(&harness.tell(AgentCommand::Answer { question: asked.question, answer: answer.clone() }));
     let mut input = questions();
     input["answers"] = json!({"Which colour?": "Blue", "Which sizes?": "S, L"});
     assert_eq!(line["response"]["response"], json!({"behavior": "allow", "updatedInput": input}));
-    assert!(desk.tell(AgentCommand::Answer { question: asked.question, answer }).lines.is_empty());
+    assert!(harness.tell(AgentCommand::Answer { question: asked.question, answer }).lines.is_empty());
 
     for action in [AnswerAction::Decline, AnswerAction::Cancel] {
-        let asked = question_in(&desk.ask_approval("ask", request.clone()));
+        let asked = question_in(&harness.ask_approval("ask", request.clone()));
         let answer = QuestionAnswer { action, answers: BTreeMap::new(), by: "owner".to_owned() };
-        let line = only_line(&desk.tell(AgentCommand::Answer { question: asked.question, answer }));
+        let line = only_line(&harness.tell(AgentCommand::Answer { question: asked.question, answer }));
         assert_eq!(line["response"]["response"]["behavior"], "deny");
         assert_eq!(line["response"]["response"]["interrupt"], Value::Null);
     }
@@ -319,36 +322,36 @@ fn questions_are_answered_by_their_words() {
 
 #[test]
 fn a_plan_is_shown_before_it_is_asked_about() {
-    let mut desk = Desk::in_turn(Mode::Plan);
-    let out = desk.tool_use("p", "ExitPlanMode", json!({"plan": "# Plan"}));
+    let mut harness = DriverHarness::in_turn(Mode::Plan);
+    let out = harness.tool_use("p", "ExitPlanMode", json!({"plan": "# Plan"}));
     assert_eq!(out.said[1].1.body, Body::PlanUpdated { steps: Vec::new() });
     assert_eq!(out.said[1].1.text.as_deref(), Some("# Plan"));
-    let out = desk.ask_approval(
+    let out = harness.ask_approval(
         "ask",
         json!({"tool_name": "ExitPlanMode", "input": {"plan": "# Plan"}, "tool_use_id": "p"}),
     );
     let asked = approval_in(&out);
-    assert_eq!(bodies(&out, desk.session).len(), 1, "the call is known already");
+    assert_eq!(bodies(&out, harness.session).len(), 1, "the call is known already");
     let plan = Subject::Plan { plan: "# Plan".to_owned() };
     assert_eq!(asked.subject, plan);
     // Newer ones do not repeat the plan, and are not told it either.
     let out =
-        desk.ask_approval("again", json!({"tool_name": "ExitPlanMode", "input": {}, "tool_use_id": "p"}));
+        harness.ask_approval("again", json!({"tool_name": "ExitPlanMode", "input": {}, "tool_use_id": "p"}));
     let asked = approval_in(&out);
     assert_eq!(asked.subject, plan);
-    let line = only_line(&desk.decide(asked.approval, AllowOnce));
+    let line = only_line(&harness.decide(asked.approval, AllowOnce));
     assert_eq!(line["response"]["response"]["updatedInput"], json!({}));
 }
 
 #[test]
 fn a_cancel_ends_the_turn_as_interrupted_even_where_the_agent_says_that_all_is_well() {
     for (decision, expected) in [(Cancel, TurnOutcome::Interrupted), (Deny, TurnOutcome::Completed)] {
-        let mut desk = Desk::in_turn(Mode::Ask);
+        let mut harness = DriverHarness::in_turn(Mode::Ask);
         let request = json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t"});
-        let asked = approval_in(&desk.ask_approval("a", request));
-        desk.decide(asked.approval, decision);
+        let asked = approval_in(&harness.ask_approval("a", request));
+        harness.decide(asked.approval, decision);
         // So says 2.1.44; later versions say that the turn was aborted.
-        let (_, end) = end_in(&desk.result(json!({"subtype": "success", "is_error": false}))).unwrap();
+        let (_, end) = end_in(&harness.result(json!({"subtype": "success", "is_error": false}))).unwrap();
         assert_eq!(end.outcome, expected, "after {decision:?}");
     }
 }

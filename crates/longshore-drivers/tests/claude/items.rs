@@ -5,12 +5,12 @@ use longshore_model::event::Body;
 use longshore_model::item::{FileChangeKind, PlanStatus, ToolKind, ToolStatus};
 use serde_json::{Value, json};
 
-use super::desk::{Desk, bodies, only_draft};
+use super::harness::{DriverHarness, bodies, only_draft};
 
-fn begin(desk: &mut Desk, message: &str, kind: &str) -> longshore_model::id::ItemId {
-    desk.stream(json!({"type": "message_start", "message": {"id": message}}));
+fn begin(harness: &mut DriverHarness, message: &str, kind: &str) -> longshore_model::id::ItemId {
+    harness.stream(json!({"type": "message_start", "message": {"id": message}}));
     let out =
-        desk.stream(json!({"type": "content_block_start", "index": 0, "content_block": {"type": kind}}));
+        harness.stream(json!({"type": "content_block_start", "index": 0, "content_block": {"type": kind}}));
     only_draft(&out).item.unwrap()
 }
 
@@ -20,19 +20,19 @@ fn pieces_and_the_whole_are_one_item() {
         ("text", "text", "text_delta", Body::MessageDelta),
         ("thinking", "thinking", "thinking_delta", Body::ReasoningDelta),
     ] {
-        let mut desk = Desk::in_turn(Mode::Ask);
-        let item = begin(&mut desk, "m", kind);
-        let out = desk.stream(
+        let mut harness = DriverHarness::in_turn(Mode::Ask);
+        let item = begin(&mut harness, "m", kind);
+        let out = harness.stream(
             json!({"type": "content_block_delta", "index": 0, "delta": {"type": delta, field: "he\"y"}}),
         );
         let draft = only_draft(&out);
         assert_eq!((draft.item, &draft.body, draft.text.as_deref()), (Some(item), &grows, Some("he\"y")));
-        assert_eq!(draft.turn, Some(desk.turn));
-        let out = desk.block("m", json!({"type": kind, field: "hey you"}));
+        assert_eq!(draft.turn, Some(harness.turn));
+        let out = harness.block("m", json!({"type": kind, field: "hey you"}));
         let draft = only_draft(&out);
         assert_eq!((draft.item, draft.text.as_deref()), (Some(item), Some("hey you")));
         // What grows after that belongs to nothing.
-        let out = desk
+        let out = harness
             .stream(json!({"type": "content_block_delta", "index": 0, "delta": {"type": delta, field: "x"}}));
         assert!(matches!(only_draft(&out).body, Body::Raw { .. }));
     }
@@ -41,8 +41,8 @@ fn pieces_and_the_whole_are_one_item() {
 /// Claude makes calls that may change something one after another, and says nothing when the next one begins.
 #[test]
 fn a_call_that_is_announced_begins_when_its_turn_comes() {
-    let mut desk = Desk::in_turn(Mode::Full);
-    let session = desk.session;
+    let mut harness = DriverHarness::in_turn(Mode::Full);
+    let session = harness.session;
     let input = |id: &str| json!({"command": id, "file_path": id});
     let began = |out: &longshore_model::driver::Output| -> Vec<String> {
         let id = |body: &Body| match body {
@@ -51,13 +51,13 @@ fn a_call_that_is_announced_begins_when_its_turn_comes() {
         };
         bodies(out, session).into_iter().filter_map(id).collect()
     };
-    assert_eq!(began(&desk.tool_use("a", "Bash", input("a"))), ["a"]);
+    assert_eq!(began(&harness.tool_use("a", "Bash", input("a"))), ["a"]);
     for (id, name) in [("b", "Bash"), ("c", "Read"), ("d", "Read"), ("e", "Bash")] {
-        let out = desk.tool_use(id, name, input(id));
+        let out = harness.tool_use(id, name, input(id));
         assert!(began(&out).is_empty());
         assert!(only_draft(&out).raw.is_some(), "its line is kept");
     }
-    let mut ended = |id: &str| began(&desk.tool_result(id, false, json!("done"), Value::Null));
+    let mut ended = |id: &str| began(&harness.tool_result(id, false, json!("done"), Value::Null));
     assert_eq!(ended("a"), ["b"]);
     assert_eq!(ended("b"), ["c", "d"], "those that only look run side by side");
     assert!(ended("c").is_empty());
@@ -69,13 +69,13 @@ fn a_call_that_is_announced_begins_when_its_turn_comes() {
 #[test]
 fn what_a_broken_stream_left_behind_is_thrown_away() {
     for again in ["assistant", "message_start", "result"] {
-        let mut desk = Desk::in_turn(Mode::Ask);
-        let item = begin(&mut desk, "first", "text");
-        desk.stream(json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "half"}}));
+        let mut harness = DriverHarness::in_turn(Mode::Ask);
+        let item = begin(&mut harness, "first", "text");
+        harness.stream(json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "half"}}));
         let out = match again {
-            "assistant" => desk.block("second", json!({"type": "text", "text": "whole"})),
-            "message_start" => desk.stream(json!({"type": "message_start", "message": {"id": "second"}})),
-            _ => desk.result(json!({})),
+            "assistant" => harness.block("second", json!({"type": "text", "text": "whole"})),
+            "message_start" => harness.stream(json!({"type": "message_start", "message": {"id": "second"}})),
+            _ => harness.result(json!({})),
         };
         let (_, left) = &out.said[0];
         assert_eq!(left.body, Body::MessageDone { phase: None, partial: true });
@@ -107,8 +107,8 @@ fn tools_have_kinds_names_and_titles() {
         ("Skill", json!({"skill": "s"}), ToolKind::Other, "Skill", "s"),
         ("New", json!(null), ToolKind::Other, "New", "New"),
     ] {
-        let mut desk = Desk::in_turn(Mode::Ask);
-        let out = desk.tool_use("t", tool, input);
+        let mut harness = DriverHarness::in_turn(Mode::Ask);
+        let out = harness.tool_use("t", tool, input);
         let draft = only_draft(&out);
         let Body::ToolStarted(call) = &draft.body else { panic!("{:?}", draft.body) };
         assert_eq!((call.kind, call.name.as_str(), draft.text.as_deref()), (kind, name, Some(title)));
@@ -145,9 +145,9 @@ fn results_end_calls() {
             "a\nb",
         ),
     ] {
-        let mut desk = Desk::in_turn(Mode::Ask);
-        desk.tool_use("t", tool, json!({"command": "c"}));
-        let out = desk.tool_result("t", is_error, content, data);
+        let mut harness = DriverHarness::in_turn(Mode::Ask);
+        harness.tool_use("t", tool, json!({"command": "c"}));
+        let out = harness.tool_result("t", is_error, content, data);
         let draft = only_draft(&out);
         let Body::ToolFinished(outcome) = &draft.body else { panic!("{:?}", draft.body) };
         assert_eq!(
@@ -157,21 +157,21 @@ fn results_end_calls() {
         );
         assert_eq!(outcome.result, Value::Null);
         // A second result is of nothing.
-        let out = desk.tool_result("t", false, json!("again"), Value::Null);
+        let out = harness.tool_result("t", false, json!("again"), Value::Null);
         assert!(matches!(only_draft(&out).body, Body::Raw { .. }));
     }
-    let mut desk = Desk::in_turn(Mode::Ask);
-    desk.tool_use("t", "mcp__a__b", json!({}));
+    let mut harness = DriverHarness::in_turn(Mode::Ask);
+    harness.tool_use("t", "mcp__a__b", json!({}));
     let content = json!([{"type": "image", "source": {}}, {"type": "text", "text": "seen"}]);
-    let out = desk.tool_result("t", false, content.clone(), Value::Null);
+    let out = harness.tool_result("t", false, content.clone(), Value::Null);
     assert!(matches!(&only_draft(&out).body, Body::ToolFinished(outcome) if outcome.result == content));
 }
 
 #[test]
 fn a_call_without_a_result_ends_with_its_turn() {
-    let mut desk = Desk::in_turn(Mode::Ask);
-    desk.tool_use("t", "Bash", json!({"command": "c"}));
-    let out = desk.result(json!({}));
+    let mut harness = DriverHarness::in_turn(Mode::Ask);
+    harness.tool_use("t", "Bash", json!({"command": "c"}));
+    let out = harness.result(json!({}));
     let Body::ToolFinished(outcome) = &out.said[0].1.body else { panic!("{:?}", out.said) };
     assert_eq!(outcome.status, ToolStatus::Cancelled);
 }
@@ -210,9 +210,9 @@ fn changes_are_diffs_on_the_item_of_their_tool() {
             "--- a/n\n+++ b/n\n@@ where in the file is not known\n+x = 1\n",
         ),
     ] {
-        let mut desk = Desk::in_turn(Mode::Ask);
-        let item = only_draft(&desk.tool_use("t", tool, input)).item;
-        let out = desk.tool_result("t", false, json!("ok"), data);
+        let mut harness = DriverHarness::in_turn(Mode::Ask);
+        let item = only_draft(&harness.tool_use("t", tool, input)).item;
+        let out = harness.tool_result("t", false, json!("ok"), data);
         let (_, changed) = &out.said[0];
         let Body::FileDiff(made) = &changed.body else { panic!("{:?}", out.said) };
         assert_eq!((changed.item, made.status), (item, ToolStatus::Completed));
@@ -224,20 +224,20 @@ fn changes_are_diffs_on_the_item_of_their_tool() {
         (false, json!({"type": "update", "filePath": "/w/n", "structuredPatch": [], "originalFile": "a"})),
         (true, json!("Error")),
     ] {
-        let mut desk = Desk::in_turn(Mode::Ask);
-        desk.tool_use("t", "Write", json!({"file_path": "/w/n", "content": "a"}));
-        let out = desk.tool_result("t", is_error, json!("x"), data);
+        let mut harness = DriverHarness::in_turn(Mode::Ask);
+        harness.tool_use("t", "Write", json!({"file_path": "/w/n", "content": "a"}));
+        let out = harness.tool_result("t", is_error, json!("x"), data);
         assert!(matches!(only_draft(&out).body, Body::ToolFinished(_)));
     }
 }
 
 #[test]
 fn lists_are_plans() {
-    let mut desk = Desk::in_turn(Mode::Ask);
+    let mut harness = DriverHarness::in_turn(Mode::Ask);
     let mut run = |tool: &str, input: Value, data: Value| {
-        desk.tool_use("t", tool, input);
-        let out = desk.tool_result("t", false, json!("ok"), data);
-        bodies(&out, desk.session).into_iter().find_map(|body| match body {
+        harness.tool_use("t", tool, input);
+        let out = harness.tool_result("t", false, json!("ok"), data);
+        bodies(&out, harness.session).into_iter().find_map(|body| match body {
             Body::PlanUpdated { steps } => {
                 Some(steps.iter().map(|step| (step.text.clone(), step.status)).collect::<Vec<_>>())
             }
@@ -274,9 +274,9 @@ fn pictures_in_a_result_are_attached_and_not_told_as_data_once_more() {
         ("Read", json!({"file_path": "/w/pic.png"}), json!([picture]), Some("pic.png"), ""),
         ("mcp__browser__shot", json!({}), json!([{"type": "text", "text": "done"}, picture]), None, "done"),
     ] {
-        let mut desk = Desk::in_turn(Mode::Ask);
-        desk.tool_use("t", tool, input);
-        let out = desk.tool_result("t", false, content, Value::Null);
+        let mut harness = DriverHarness::in_turn(Mode::Ask);
+        harness.tool_use("t", tool, input);
+        let out = harness.tool_result("t", false, content, Value::Null);
         let draft = only_draft(&out);
         let Body::ToolFinished(outcome) = &draft.body else { panic!("{out:?}") };
         assert_eq!(draft.text.as_deref(), Some(text));

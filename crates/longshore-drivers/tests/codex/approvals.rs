@@ -6,7 +6,7 @@ use longshore_model::event::Body;
 use longshore_model::item::FileChangeKind;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, THREAD, TURN, approval_in, lines, only_draft, only_line, plain};
+use super::harness::{DriverHarness, THREAD, TURN, approval_in, lines, only_draft, only_line, plain};
 
 use Decision::{AllowAlways, AllowOnce, AllowSession, Cancel, Deny};
 
@@ -107,17 +107,17 @@ fn rows() -> Vec<Row> {
 #[test]
 fn every_decision_has_its_word_in_every_kind_of_request() {
     for Row { method, params, options, answers } in rows() {
-        let mut desk = Desk::in_turn(Mode::Ask);
-        let out = desk.request(json!(0), method, params.clone());
+        let mut harness = DriverHarness::in_turn(Mode::Ask);
+        let out = harness.request(json!(0), method, params.clone());
         assert_eq!(approval_in(&out).options, options, "of {method} {params}");
         for (decision, answer) in answers {
-            let mut desk = Desk::in_turn(Mode::Ask);
-            let asked = approval_in(&desk.request(json!(0), method, params.clone()));
-            let out = desk.decide(asked.approval, decision);
+            let mut harness = DriverHarness::in_turn(Mode::Ask);
+            let asked = approval_in(&harness.request(json!(0), method, params.clone()));
+            let out = harness.decide(asked.approval, decision);
             assert_eq!(lines(&out)[0], json!({"id": 0, "result": answer}), "{decision:?} of {method}");
             // A second answer, and the word that the request is closed, change nothing.
-            assert!(desk.decide(asked.approval, decision).lines.is_empty());
-            let closed = desk.note("serverRequest/resolved", json!({"requestId": 0}));
+            assert!(harness.decide(asked.approval, decision).lines.is_empty());
+            let closed = harness.note("serverRequest/resolved", json!({"requestId": 0}));
             assert!(matches!(only_draft(&closed).body, Body::Raw { .. }));
         }
     }
@@ -128,9 +128,9 @@ fn where_no_word_stops_the_turn_it_is_interrupted() {
     for (method, stops) in
         [("item/permissions/requestApproval", true), ("item/fileChange/requestApproval", false)]
     {
-        let mut desk = Desk::in_turn(Mode::Ask);
-        let asked = approval_in(&desk.request(json!(0), method, json!({"itemId": "x"})));
-        let sent = lines(&desk.decide(asked.approval, Cancel));
+        let mut harness = DriverHarness::in_turn(Mode::Ask);
+        let asked = approval_in(&harness.request(json!(0), method, json!({"itemId": "x"})));
+        let sent = lines(&harness.decide(asked.approval, Cancel));
         let interrupted = sent.iter().any(|line| line["method"] == "turn/interrupt");
         assert_eq!(interrupted, stops, "of {method}");
     }
@@ -138,14 +138,14 @@ fn where_no_word_stops_the_turn_it_is_interrupted() {
 
 #[test]
 fn a_no_with_a_word_says_the_word_into_the_turn() {
-    let mut desk = Desk::in_turn(Mode::Ask);
-    let asked = approval_in(&desk.request(
+    let mut harness = DriverHarness::in_turn(Mode::Ask);
+    let asked = approval_in(&harness.request(
         json!(0),
         "item/commandExecution/requestApproval",
         json!({"itemId": "c", "command": "rm x"}),
     ));
     let decision = ApprovalDecision { message: Some("use git rm".to_owned()), ..plain(Deny) };
-    let sent = lines(&desk.decide_so(asked.approval, decision));
+    let sent = lines(&harness.decide_so(asked.approval, decision));
     assert_eq!(sent[0], json!({"id": 0, "result": {"decision": "decline"}}));
     assert_eq!(
         (&sent[1]["method"], &sent[1]["params"]["expectedTurnId"]),
@@ -156,11 +156,14 @@ fn a_no_with_a_word_says_the_word_into_the_turn() {
 
 #[test]
 fn a_patch_shows_the_changes_of_its_item() {
-    let mut desk = Desk::in_turn(Mode::Ask);
+    let mut harness = DriverHarness::in_turn(Mode::Ask);
     let changes = json!([{"path": "/w/new.txt", "kind": {"type": "add"}, "diff": "hello\n"}]);
-    desk.note("item/started", json!({"turnId": TURN, "item": {"type": "fileChange", "id": "p", "status": "inProgress", "changes": changes}}));
-    let out =
-        desk.request(json!(0), "item/fileChange/requestApproval", json!({"itemId": "p", "grantRoot": "/w"}));
+    harness.note("item/started", json!({"turnId": TURN, "item": {"type": "fileChange", "id": "p", "status": "inProgress", "changes": changes}}));
+    let out = harness.request(
+        json!(0),
+        "item/fileChange/requestApproval",
+        json!({"itemId": "p", "grantRoot": "/w"}),
+    );
     let Subject::Edit { changes, grant_root } = approval_in(&out).subject else { panic!("{out:?}") };
     assert_eq!((changes[0].kind, changes[0].path.as_str()), (FileChangeKind::Add, "/w/new.txt"));
     assert_eq!(changes[0].diff, "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,1 @@\n+hello\n");
@@ -169,74 +172,74 @@ fn a_patch_shows_the_changes_of_its_item() {
 
 #[test]
 fn two_requests_are_answered_in_any_order_and_never_confused_with_ours() {
-    let mut desk = Desk::in_turn(Mode::Ask);
+    let mut harness = DriverHarness::in_turn(Mode::Ask);
     // Their numbers are those of requests of ours that are long answered.
-    let first = approval_in(&desk.request(
+    let first = approval_in(&harness.request(
         json!(1),
         "item/commandExecution/requestApproval",
         json!({"itemId": "a", "command": "a"}),
     ));
-    let second = approval_in(&desk.request(
+    let second = approval_in(&harness.request(
         json!("two"),
         "item/commandExecution/requestApproval",
         json!({"itemId": "b", "command": "b"}),
     ));
     assert_ne!(first.approval, second.approval);
     assert_eq!(
-        only_line(&desk.decide(second.approval, Deny)),
+        only_line(&harness.decide(second.approval, Deny)),
         json!({"id": "two", "result": {"decision": "decline"}})
     );
     assert_eq!(
-        only_line(&desk.decide(first.approval, AllowOnce)),
+        only_line(&harness.decide(first.approval, AllowOnce)),
         json!({"id": 1, "result": {"decision": "accept"}})
     );
 }
 
 #[test]
 fn a_request_that_nobody_answered_expires() {
-    let mut desk = Desk::in_turn(Mode::Ask);
-    let asked = approval_in(&desk.request(
+    let mut harness = DriverHarness::in_turn(Mode::Ask);
+    let asked = approval_in(&harness.request(
         json!(5),
         "item/commandExecution/requestApproval",
         json!({"itemId": "c", "command": "ls"}),
     ));
     // It may be told after the turn is over.
-    desk.note("turn/completed", json!({"turn": {"id": TURN, "status": "interrupted"}}));
-    let out = desk.note("serverRequest/resolved", json!({"requestId": 5}));
+    harness.note("turn/completed", json!({"turn": {"id": TURN, "status": "interrupted"}}));
+    let out = harness.note("serverRequest/resolved", json!({"requestId": 5}));
     assert_eq!(only_draft(&out).body, Body::ApprovalExpired { approval: asked.approval });
-    assert!(desk.decide(asked.approval, AllowOnce).lines.is_empty());
+    assert!(harness.decide(asked.approval, AllowOnce).lines.is_empty());
 }
 
 #[test]
 fn a_request_that_codex_repeats_is_one() {
-    let mut desk = Desk::in_turn(Mode::Ask);
+    let mut harness = DriverHarness::in_turn(Mode::Ask);
     let params = json!({"itemId": "c", "command": "ls"});
-    desk.request(json!(0), "item/commandExecution/requestApproval", params.clone());
-    let out = desk.request(json!(0), "item/commandExecution/requestApproval", params);
+    harness.request(json!(0), "item/commandExecution/requestApproval", params.clone());
+    let out = harness.request(json!(0), "item/commandExecution/requestApproval", params);
     assert!(matches!(only_draft(&out).body, Body::Raw { .. }) && out.lines.is_empty());
 }
 
 #[test]
 fn codex_of_old_asks_without_an_id_and_is_answered_by_item() {
     for (decision, word) in [(AllowOnce, "accept"), (Deny, "decline"), (Cancel, "decline")] {
-        let mut desk = Desk::in_turn(Mode::Ask);
+        let mut harness = DriverHarness::in_turn(Mode::Ask);
         let item = json!({"type": "commandExecution", "id": "c", "command": "/bin/bash -lc 'ls'", "status": "inProgress"});
-        desk.note("item/started", json!({"turnId": TURN, "item": item}));
-        let out = desk.line(&json!({"method": "item/commandExecution/requestApproval", "params": {"itemId": "c", "reason": "why not"}}));
+        harness.note("item/started", json!({"turnId": TURN, "item": item}));
+        let out = harness.line(&json!({"method": "item/commandExecution/requestApproval", "params": {"itemId": "c", "reason": "why not"}}));
         let asked = approval_in(&out);
         assert_eq!(asked.options, [AllowOnce, Deny, Cancel]);
         assert!(matches!(&asked.subject, Subject::Command { command, .. } if command == "ls"));
         assert_eq!(only_draft(&out).text.as_deref(), Some("why not"));
-        assert_eq!(only_draft(&out).turn, Some(desk.turn));
-        let sent = lines(&desk.decide(asked.approval, decision));
+        assert_eq!(only_draft(&out).turn, Some(harness.turn));
+        let sent = lines(&harness.decide(asked.approval, decision));
         assert_eq!(
             (&sent[0]["method"], &sent[0]["params"]),
             (&json!("item/approve"), &json!({"itemId": "c", "decision": word}))
         );
         assert_eq!(sent.len(), if decision == Cancel { 2 } else { 1 });
     }
-    let mut desk = Desk::in_turn(Mode::Ask);
-    let out = desk.line(&json!({"method": "item/commandExecution/requestApproval", "params": {"itemId": "c", "parsedCmd": ["ls", "-l"]}}));
+    let mut harness = DriverHarness::in_turn(Mode::Ask);
+    let out = harness.line(&json!({"method": "item/commandExecution/requestApproval", "params": {"itemId": "c", "parsedCmd": ["ls", "-l"]}}));
     assert!(matches!(&approval_in(&out).subject, Subject::Command { command, .. } if command == "ls -l"));
 }
 
@@ -249,13 +252,17 @@ fn a_shell_is_hidden_only_if_it_is_one() {
     for (method, params) in
         [("execCommandApproval", of_old), ("item/commandExecution/requestApproval", asked)]
     {
-        let out = Desk::in_turn(Mode::Ask).request(json!(0), method, params);
+        let out = DriverHarness::in_turn(Mode::Ask).request(json!(0), method, params);
         let Subject::Command { command, .. } = approval_in(&out).subject else { panic!("{out:?}") };
         assert_eq!(command, "./evil.sh -c 'cargo test'", "of {method}");
     }
     let amended = |amendment: Value| {
         let params = json!({"itemId": "c", "command": "/bin/bash -lc 'cargo test'", "proposedExecpolicyAmendment": amendment});
-        let out = Desk::in_turn(Mode::Ask).request(json!(0), "item/commandExecution/requestApproval", params);
+        let out = DriverHarness::in_turn(Mode::Ask).request(
+            json!(0),
+            "item/commandExecution/requestApproval",
+            params,
+        );
         match approval_in(&out).subject {
             Subject::Command { always, .. } => always,
             other => panic!("{other:?}"),
@@ -271,14 +278,14 @@ fn what_nobody_understands_is_answered_with_an_error_and_kept() {
     for method in
         ["currentTime/read", "attestation/generate", "account/chatgptAuthTokens/refresh", "of/tomorrow"]
     {
-        let mut desk = Desk::in_turn(Mode::Ask);
-        let out = desk.request(json!(9), method, json!({}));
+        let mut harness = DriverHarness::in_turn(Mode::Ask);
+        let out = harness.request(json!(9), method, json!({}));
         assert_eq!(only_line(&out)["error"]["code"], -32601);
         assert_eq!(only_draft(&out).body, Body::Raw { kind: method.to_owned(), fault: None });
     }
-    let mut desk = Desk::in_turn(Mode::Ask);
-    let out = desk.request(json!(9), "item/commandExecution/requestApproval", json!({"itemId": 5}));
+    let mut harness = DriverHarness::in_turn(Mode::Ask);
+    let out = harness.request(json!(9), "item/commandExecution/requestApproval", json!({"itemId": 5}));
     assert_eq!(only_line(&out)["error"]["code"], -32602);
-    let out = desk.request(json!(9), "item/tool/call", json!({"tool": "lookup", "callId": "d"}));
+    let out = harness.request(json!(9), "item/tool/call", json!({"tool": "lookup", "callId": "d"}));
     assert_eq!(only_line(&out)["result"]["success"], false);
 }

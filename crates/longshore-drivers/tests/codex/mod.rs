@@ -1,9 +1,9 @@
 //! Codex: recordings of the real one, and tables for what no recording holds.
 
 mod approvals;
-mod desk;
 mod exec;
 mod handshake;
+mod harness;
 mod items;
 mod questions;
 mod recordings;
@@ -15,14 +15,14 @@ use std::path::PathBuf;
 use longshore_drivers::capture::Capture;
 use longshore_drivers::codex::{NAME, capabilities, name};
 
-use crate::hearing::{Heard, recordings_of};
+use crate::hearing::{DriverRecordings, recordings_of};
 
 /// The recordings of the real codex, and the few that were written by hand where none is left.
 pub(crate) fn recordings() -> Vec<(PathBuf, Capture)> {
     recordings_of(NAME, 50)
 }
 
-const HEARD: Heard = Heard {
+const HEARD: DriverRecordings = DriverRecordings {
     driver: NAME,
     recordings,
     fragile: &[

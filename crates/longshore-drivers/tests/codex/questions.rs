@@ -10,12 +10,17 @@ use longshore_model::event::Body;
 use longshore_model::id::QuestionId;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, only_draft, only_line, question_in};
+use super::harness::{DriverHarness, only_draft, only_line, question_in};
 
-fn answer(desk: &mut Desk, question: QuestionId, action: AnswerAction, answers: &[(&str, Value)]) -> Output {
+fn answer(
+    harness: &mut DriverHarness,
+    question: QuestionId,
+    action: AnswerAction,
+    answers: &[(&str, Value)],
+) -> Output {
     let answers: BTreeMap<String, Value> =
         answers.iter().map(|(field, value)| ((*field).to_owned(), value.clone())).collect();
-    desk.tell(AgentCommand::Answer {
+    harness.tell(AgentCommand::Answer {
         question,
         answer: QuestionAnswer { action, answers, by: "owner".to_owned() },
     })
@@ -28,33 +33,36 @@ fn a_question_of_the_agent_has_choices_and_room_for_others() {
          "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": null}]},
         {"id": "key", "header": "Key", "question": "Which key?", "isOther": true, "isSecret": true, "options": null},
     ]);
-    let mut desk = Desk::in_turn(Mode::Plan);
-    let out =
-        desk.request(json!(0), "item/tool/requestUserInput", json!({"itemId": "q", "questions": questions}));
+    let mut harness = DriverHarness::in_turn(Mode::Plan);
+    let out = harness.request(
+        json!(0),
+        "item/tool/requestUserInput",
+        json!({"itemId": "q", "questions": questions}),
+    );
     assert_eq!(only_draft(&out).text, None, "every part has its own text");
     let asked = question_in(&out);
     let [color, key] = asked.fields.as_slice() else { panic!("{asked:?}") };
     assert_eq!((color.kind, color.open, color.secret, color.choices.len()), (FieldKind::One, true, false, 2));
     assert_eq!((key.kind, key.open, key.secret, key.choices.len()), (FieldKind::Text, false, true, 0));
     let given = [("color", json!("Blue")), ("key", json!(["a", "b"]))];
-    let out = answer(&mut desk, asked.question, AnswerAction::Accept, &given);
+    let out = answer(&mut harness, asked.question, AnswerAction::Accept, &given);
     assert_eq!(
         only_line(&out),
         json!({"id": 0, "result": {"answers": {"color": {"answers": ["Blue"]}, "key": {"answers": ["a", "b"]}}}})
     );
-    assert!(answer(&mut desk, asked.question, AnswerAction::Accept, &given).lines.is_empty());
+    assert!(answer(&mut harness, asked.question, AnswerAction::Accept, &given).lines.is_empty());
 }
 
 #[test]
 fn a_question_that_is_waved_away_has_no_answers() {
     for action in [AnswerAction::Decline, AnswerAction::Cancel] {
-        let mut desk = Desk::in_turn(Mode::Plan);
-        let asked = question_in(&desk.request(
+        let mut harness = DriverHarness::in_turn(Mode::Plan);
+        let asked = question_in(&harness.request(
             json!(0),
             "item/tool/requestUserInput",
             json!({"questions": [{"id": "a"}]}),
         ));
-        let out = answer(&mut desk, asked.question, action, &[("a", json!("x"))]);
+        let out = answer(&mut harness, asked.question, action, &[("a", json!("x"))]);
         assert_eq!(only_line(&out), json!({"id": 0, "result": {"answers": {}}}));
     }
 }
@@ -91,10 +99,10 @@ fn every_kind_of_property_is_a_field() {
         (json!({}), FieldKind::Text, vec![]),
     ];
     for (property, kind, choices) in rows {
-        let mut desk = Desk::in_turn(Mode::Ask);
+        let mut harness = DriverHarness::in_turn(Mode::Ask);
         let schema = json!({"type": "object", "properties": {"f": property}});
         let params = json!({"serverName": "demo", "mode": "form", "message": "?", "requestedSchema": schema});
-        let asked = question_in(&desk.request(json!(0), "mcpServer/elicitation/request", params));
+        let asked = question_in(&harness.request(json!(0), "mcpServer/elicitation/request", params));
         let [field] = asked.fields.as_slice() else { panic!("{asked:?}") };
         let got: Vec<(&str, &str)> =
             field.choices.iter().map(|one| (one.label.as_str(), one.description.as_str())).collect();
@@ -112,8 +120,8 @@ fn a_form_is_accepted_declined_or_waved_away() {
         (AnswerAction::Decline, "decline", Value::Null),
         (AnswerAction::Cancel, "cancel", Value::Null),
     ] {
-        let mut desk = Desk::in_turn(Mode::Ask);
-        let asked = question_in(&desk.request(json!(0), "mcpServer/elicitation/request", params.clone()));
+        let mut harness = DriverHarness::in_turn(Mode::Ask);
+        let asked = question_in(&harness.request(json!(0), "mcpServer/elicitation/request", params.clone()));
         assert_eq!(asked.source.as_deref(), Some("demo"));
         // What must be filled in comes first.
         let fields: Vec<(&str, &str, bool)> = asked
@@ -122,7 +130,7 @@ fn a_form_is_accepted_declined_or_waved_away() {
             .map(|field| (field.id.as_str(), field.label.as_str(), field.optional))
             .collect();
         assert_eq!(fields, [("ok", "OK?", false), ("name", "name", true)]);
-        let out = answer(&mut desk, asked.question, action, &[("ok", json!(true))]);
+        let out = answer(&mut harness, asked.question, action, &[("ok", json!(true))]);
         assert_eq!(
             only_line(&out),
             json!({"id": 0, "result": {"action": word, "content": content, "_meta": null}})
@@ -132,11 +140,11 @@ fn a_form_is_accepted_declined_or_waved_away() {
 
 #[test]
 fn an_address_to_visit_is_shown() {
-    let mut desk = Desk::in_turn(Mode::Ask);
+    let mut harness = DriverHarness::in_turn(Mode::Ask);
     let params = json!({"serverName": "demo", "mode": "url", "message": "Log in:", "url": "https://example.org/login", "elicitationId": "e"});
-    let out = desk.request(json!(0), "mcpServer/elicitation/request", params);
+    let out = harness.request(json!(0), "mcpServer/elicitation/request", params);
     assert_eq!(only_draft(&out).text.as_deref(), Some("Log in:\nhttps://example.org/login"));
     assert!(question_in(&out).fields.is_empty());
-    let out = desk.note("serverRequest/resolved", json!({"requestId": 0}));
+    let out = harness.note("serverRequest/resolved", json!({"requestId": 0}));
     assert!(matches!(only_draft(&out).body, Body::QuestionExpired { .. }));
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use longshore_drivers::capture::{Capture, Direction, Entry, Narrator, Play, Step, replay};
+use longshore_drivers::capture::{Capture, CaptureEntry, Direction, Narrator, Player, ReplayStep, replay};
 use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::command::AgentCommand;
 use longshore_model::event::AgentName;
@@ -16,7 +16,7 @@ use serde::de::IgnoredAny;
 use super::{Hub, apply, harm, nothing_dropped, read, shuffle};
 
 /// A driver and its recordings.
-pub(crate) struct Heard {
+pub(crate) struct DriverRecordings {
     /// What captures call it.
     pub(crate) driver: &'static str,
     /// Its recordings.
@@ -28,9 +28,9 @@ pub(crate) struct Heard {
     pub(crate) agent: fn(&Capture) -> (AgentName, Capabilities),
 }
 
-impl Heard {
+impl DriverRecordings {
     /// The sessions that hear this are ones that could be.
-    pub(crate) fn could_be(&self, capture: &Capture, steps: &[Step]) {
+    pub(crate) fn could_be(&self, capture: &Capture, steps: &[ReplayStep]) {
         let (agent, capabilities) = (self.agent)(capture);
         Hub::hear(agent, capabilities, steps).check();
     }
@@ -47,7 +47,7 @@ impl Heard {
         for (path, capture) in (self.recordings)() {
             let mut kept: HashMap<String, usize> = HashMap::new();
             for step in replay(&capture).unwrap() {
-                if let Step::Said { draft, .. } = step
+                if let ReplayStep::Said { draft, .. } = step
                     && let Some(raw) = &draft.raw
                 {
                     *kept.entry(raw.to_string()).or_default() += 1;
@@ -75,7 +75,7 @@ impl Heard {
     /// Wherever a recording stops, an agent that then says nothing leaves nobody waiting for it.
     ///
     /// `stir` is what its sessions then still tell it.
-    pub(crate) fn waits_end_in_silence<P: Play>(
+    pub(crate) fn waits_end_in_silence<P: Player>(
         &self,
         new: impl Fn(&Capture) -> P,
         stir: impl Fn(&mut P, usize),
@@ -88,7 +88,7 @@ impl Heard {
                 stir(&mut player, end);
                 player.wait(600.0);
                 assert!(!player.waits(), "{} cut at {end}", path.display());
-                self.could_be(&capture, &player.stand().steps);
+                self.could_be(&capture, &player.harness().steps);
             }
         }
     }
@@ -111,7 +111,7 @@ impl Heard {
     /// Any line at all is kept.
     pub(crate) fn keeps_any_line(&self) {
         let keeps = |line: String| {
-            let entries = vec![Entry::said(0.0, Direction::FromAgent, &line)];
+            let entries = vec![CaptureEntry::said(0.0, Direction::FromAgent, &line)];
             let capture = Capture { driver: self.driver.to_owned(), entries, ..Capture::default() };
             // A recording holds JSON without the white space around it.
             let said = match serde_json::from_str::<IgnoredAny>(&line) {
@@ -158,7 +158,7 @@ fn runner() -> TestRunner {
 }
 
 /// Every session tells its agent all that it can at any time.
-pub(crate) fn tell_everything(player: &mut impl Play, seed: usize) {
+pub(crate) fn tell_everything(player: &mut impl Player, seed: usize) {
     for session in player.live() {
         let mut ids = Ids::seeded(seed as u64);
         let turn = TurnId(ids.next(Timestamp::default()));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use longshore_drivers::capture::{Capture, Direction, Step};
+use longshore_drivers::capture::{Capture, Direction, ReplayStep};
 use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::command::AgentCommand;
 use longshore_model::event::{AgentName, Body, Draft, Event};
@@ -21,11 +21,11 @@ pub(crate) struct Hub {
 
 impl Hub {
     /// The sessions of an agent that did what the steps tell.
-    pub(crate) fn hear(agent: AgentName, capabilities: Capabilities, steps: &[Step]) -> Self {
+    pub(crate) fn hear(agent: AgentName, capabilities: Capabilities, steps: &[ReplayStep]) -> Self {
         let mut hub = Self { agent, capabilities, sessions: HashMap::new(), ids: Ids::seeded(3) };
         for step in steps {
             match step {
-                Step::Told { session, command: AgentCommand::Prompt { turn, prompt, text, .. } } => {
+                ReplayStep::Told { session, command: AgentCommand::Prompt { turn, prompt, text, .. } } => {
                     let began = Body::TurnStarted { prompt: Some(*prompt) };
                     hub.input(*session, Input::Said(Draft::new(began).turn(*turn)));
                     let said = Body::UserMessage { prompt: Some(*prompt), attachments: Vec::new(), by: None };
@@ -35,19 +35,19 @@ impl Hub {
                         Input::Said(Draft::new(said).turn(*turn).item(item).text(text.clone())),
                     );
                 }
-                Step::Told { session, command: AgentCommand::Decide { approval, decision } } => {
+                ReplayStep::Told { session, command: AgentCommand::Decide { approval, decision } } => {
                     let (approval, decision) = (*approval, decision.clone());
                     hub.input(
                         *session,
                         Input::Said(Draft::new(Body::ApprovalDecided { approval, decision })),
                     );
                 }
-                Step::Told { session, command: AgentCommand::Answer { question, answer } } => {
+                ReplayStep::Told { session, command: AgentCommand::Answer { question, answer } } => {
                     let (question, answer) = (*question, answer.clone());
                     hub.input(*session, Input::Said(Draft::new(Body::QuestionAnswered { question, answer })));
                 }
-                Step::Said { session, draft } => hub.input(*session, Input::Said((**draft).clone())),
-                Step::Told { .. } | Step::Wrote(_) | Step::Finished(_) => {}
+                ReplayStep::Said { session, draft } => hub.input(*session, Input::Said((**draft).clone())),
+                ReplayStep::Told { .. } | ReplayStep::Wrote(_) | ReplayStep::Finished(_) => {}
             }
         }
         hub
@@ -98,14 +98,14 @@ impl Hub {
 
 /// What the agent said, and what was kept of it. A server for many sessions may have lost them all, and then there is
 /// none that could keep what it says.
-pub(crate) fn nothing_dropped(capture: &Capture, steps: &[Step]) {
-    let gave_up = |step: &Step| matches!(step, Step::Finished(_));
+pub(crate) fn nothing_dropped(capture: &Capture, steps: &[ReplayStep]) {
+    let gave_up = |step: &ReplayStep| matches!(step, ReplayStep::Finished(_));
     if capture.driver == longshore_drivers::opencode::NAME && steps.iter().any(gave_up) {
         return;
     }
     let mut kept: HashMap<&str, i64> = HashMap::new();
     for step in steps {
-        if let Step::Said { draft, .. } = step
+        if let ReplayStep::Said { draft, .. } = step
             && let Some(raw) = &draft.raw
         {
             *kept.entry(raw).or_default() += 1;

@@ -7,12 +7,12 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use longshore_drivers::capture::{Capture, Entry};
+use longshore_drivers::capture::{Capture, CaptureEntry};
 use longshore_model::id::Ids;
 use longshore_model::time::Timestamp;
 use proptest::prelude::*;
 
-pub(crate) use heard::{Heard, compare_story, tell_everything};
+pub(crate) use heard::{DriverRecordings, compare_story, tell_everything};
 pub(crate) use hub::{Hub, nothing_dropped};
 
 /// One way to harm one line.
@@ -39,7 +39,7 @@ pub(crate) fn harm() -> impl Strategy<Value = Harm> {
     ]
 }
 
-pub(crate) fn apply(entries: &mut Vec<Entry>, at: usize, harm: &Harm) {
+pub(crate) fn apply(entries: &mut Vec<CaptureEntry>, at: usize, harm: &Harm) {
     if entries.is_empty() {
         return;
     }
@@ -73,11 +73,11 @@ pub(crate) fn apply(entries: &mut Vec<Entry>, at: usize, harm: &Harm) {
         }
     }
     let line: String = letters.into_iter().collect();
-    entries[at] = Entry::said(entries[at].t, entries[at].dir, &line);
+    entries[at] = CaptureEntry::said(entries[at].t, entries[at].dir, &line);
 }
 
 /// Puts the lines of a recording into another order.
-pub(crate) fn shuffle(entries: &mut [Entry], seed: u64) {
+pub(crate) fn shuffle(entries: &mut [CaptureEntry], seed: u64) {
     let mut ids = Ids::seeded(seed);
     for at in (1..entries.len()).rev() {
         let draw = ids.next(Timestamp::default()).as_u64_pair().1 as usize;

@@ -1,6 +1,6 @@
 //! Every recording of the real OpenCode, heard again.
 
-use longshore_drivers::capture::{Step, replay};
+use longshore_drivers::capture::{ReplayStep, replay};
 use longshore_model::event::Body;
 
 use super::{HEARD, recordings};
@@ -27,7 +27,7 @@ fn nothing_that_opencode_said_is_dropped_or_kept_twice() {
 fn every_recorded_event_can_be_read() {
     for (path, capture) in recordings() {
         for step in replay(&capture).unwrap() {
-            if let Step::Said { draft, .. } = step
+            if let ReplayStep::Said { draft, .. } = step
                 && let Body::Raw { kind, fault } = &draft.body
             {
                 assert_eq!(*fault, None, "{kind} in {}", path.display());

@@ -7,10 +7,10 @@ mod watching;
 
 use std::path::{Path, PathBuf};
 
-use longshore_drivers::import::claude::Transcripts;
-use longshore_drivers::import::codex::Rollouts;
-use longshore_drivers::import::opencode::Database;
+use longshore_drivers::claude::import::Transcripts;
+use longshore_drivers::codex::import::Rollouts;
 use longshore_drivers::import::{Reading, RecordLine, RecordLines, RecordReader, Records, ServedRecords};
+use longshore_drivers::opencode::import::Database;
 use longshore_model::event::Draft;
 use longshore_model::time::Timestamp;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use longshore_drivers::discover::{AgentSettings, Surroundings};
 use longshore_drivers::import::WatchPast;
 use longshore_drivers::opencode;
-use longshore_model::anchor::{Answer, FromAnchor, Past, Query, ToAnchor, ToldHere};
+use longshore_model::anchor::{Answer, FromAnchor, Past, PastCount, PastQuery, ToAnchor, ToldHere};
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::SessionId;
 use longshore_model::lifecycle::TurnOutcome;
@@ -80,14 +80,14 @@ impl Stage {
 
     /// Has the anchor look, and says what it found.
     async fn look(&mut self) -> (Vec<Past>, u64) {
-        let id = self.rig.ask(Query::Past).await;
+        let id = self.rig.ask(PastQuery {}).await;
         let mut all = Vec::new();
         loop {
             match self.rig.next().await {
                 FromAnchor::FoundPast { found } => all.extend(found),
                 FromAnchor::Answer { id: other, answer } => {
                     assert_eq!(other, id);
-                    let Ok(Answer::Past { found, .. }) = answer else { panic!("{answer:?}") };
+                    let Ok(Answer::Past(PastCount { found, .. })) = answer else { panic!("{answer:?}") };
                     return (all, found);
                 }
                 other => panic!("instead of an answer: {other:?}"),

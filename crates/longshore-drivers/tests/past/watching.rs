@@ -10,7 +10,9 @@ use std::time::Duration;
 use longshore_drivers::discover::{AgentSettings, Surroundings};
 use longshore_drivers::import::{BATCH, WatchPast};
 use longshore_drivers::{claude, codex};
-use longshore_model::anchor::{Answer, FromAnchor, Past, Query, ToAnchor};
+use longshore_model::anchor::{
+    Answer, FromAnchor, GitQuery, Past, PastCount, PastQuery, RecordSizeQuery, ToAnchor,
+};
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::SessionId;
 use longshore_model::lifecycle::TurnOutcome;
@@ -57,14 +59,14 @@ impl Stage {
 
     /// Has the anchor look, and says what it found.
     async fn look(&mut self) -> (Vec<Past>, u64) {
-        let id = self.rig.ask(Query::Past).await;
+        let id = self.rig.ask(PastQuery {}).await;
         let mut all = Vec::new();
         loop {
             match self.rig.next().await {
                 FromAnchor::FoundPast { found } => all.extend(found),
                 FromAnchor::Answer { id: other, answer } => {
                     assert_eq!(other, id);
-                    let Ok(Answer::Past { found, .. }) = answer else { panic!("{answer:?}") };
+                    let Ok(Answer::Past(PastCount { found, .. })) = answer else { panic!("{answer:?}") };
                     return (all, found);
                 }
                 other => panic!("instead of an answer: {other:?}"),
@@ -180,9 +182,9 @@ async fn agents_that_keep_their_records_in_one_place_share_them() {
         ("other", "shared", false),
     ];
     for (agent, native, is_there) in keeps {
-        let id = stage.rig.ask(Query::RecordSize { agent: agent.into(), native: native.to_owned() }).await;
+        let id = stage.rig.ask(RecordSizeQuery { agent: agent.into(), native: native.to_owned() }).await;
         let FromAnchor::Answer { id: other, answer } = stage.rig.next().await else { panic!("no answer") };
-        let Ok(Answer::RecordSize { size }) = answer else { panic!("{answer:?}") };
+        let Ok(Answer::RecordSize(size)) = answer else { panic!("{answer:?}") };
         assert_eq!((other, size.is_some()), (id, is_there), "{native} of {agent}");
     }
 }
@@ -381,7 +383,7 @@ async fn a_hub_that_is_slow_holds_back_reading_and_nothing_else() {
     stage.rig.send(ToAnchor::ReadPast { session, agent, native, after: 0, told: None }).await;
     // While nothing of it is taken, the anchor answers: of what is read there is never more than a few batches.
     stage.rig.full.notified().await;
-    let id = stage.rig.ask(Query::Git { cwd: "/".to_owned() }).await;
+    let id = stage.rig.ask(GitQuery { cwd: "/".to_owned() }).await;
     let (mut place, mut answered, mut batches) = (0, None, 0);
     while place < found[0].size || answered.is_none() {
         match stage.rig.next().await {
@@ -428,7 +430,7 @@ async fn thousands_come_newest_first_and_in_batches_and_old_ones_can_be_left_out
             .unwrap();
         ages.insert(native, age);
     }
-    let id = stage.rig.ask(Query::Past).await;
+    let id = stage.rig.ask(PastQuery {}).await;
     let mut found = Vec::new();
     let count = loop {
         match stage.rig.next().await {
@@ -436,7 +438,9 @@ async fn thousands_come_newest_first_and_in_batches_and_old_ones_can_be_left_out
                 assert!(some.len() <= 100);
                 found.extend(some);
             }
-            FromAnchor::Answer { id: other, answer: Ok(Answer::Past { found, .. }) } if other == id => {
+            FromAnchor::Answer { id: other, answer: Ok(Answer::Past(PastCount { found, .. })) }
+                if other == id =>
+            {
                 break found;
             }
             other => panic!("{other:?}"),

@@ -2,7 +2,7 @@
 
 use longshore_drivers::react::React;
 use longshore_drivers::react::wire::{AgentLine, ToAgent};
-use longshore_model::anchor::{Answer, Launch, Query, Start};
+use longshore_model::anchor::{Answer, Launch, ModelsQuery, SessionsQuery, Start};
 use longshore_model::approval::{ApprovalDecision, Decision};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
@@ -147,14 +147,19 @@ fn it_does_not_speak_for_people_or_for_the_hub() {
 #[test]
 fn it_is_asked_for_models_and_for_nothing_else() {
     let (mut driver, id) = (React::new(), QueryId(Uuid::nil()));
-    let out =
-        handle(&mut driver, Input::Ask { id, query: Query::Models { agent: "react".into(), anew: false } });
+    let out = handle(
+        &mut driver,
+        Input::Ask { id, query: ModelsQuery { agent: "react".into(), anew: false }.into() },
+    );
     assert_eq!(ToAgent::of_line(&out.lines[0]).unwrap(), ToAgent::Models(id));
     let out = handle(&mut driver, Input::Line(line(&AgentLine::models(id, Ok(Vec::new())))));
-    assert_eq!(out.answers, [(id, Ok(Answer::Models { models: Vec::new() }))]);
+    assert_eq!(out.answers, [(id, Ok(Answer::Models(Vec::new())))]);
     let out = handle(&mut driver, Input::Line(line(&AgentLine::models(id, Err("down".to_owned())))));
     assert_eq!(out.answers, [(id, Err("down".to_owned()))]);
-    let out = handle(&mut driver, Input::Ask { id, query: Query::Past });
+    let out = handle(
+        &mut driver,
+        Input::Ask { id, query: SessionsQuery { agent: "react".into(), cursor: None, limit: 1 }.into() },
+    );
     assert!(matches!(&out.answers[..], [(_, Err(_))]), "{:?}", out.answers);
 }
 

@@ -12,7 +12,9 @@ use longshore_drivers::anchor::{Anchor, AnchorConfig, Deliver};
 use longshore_drivers::discover::{AgentSettings, Finding, Surroundings};
 use longshore_drivers::spec::{Agent, AgentSpec, Invocation, Purpose};
 use longshore_drivers::transport::Limits;
-use longshore_model::anchor::{Answer, FromAnchor, Launch, Query, Start, ToAnchor};
+use longshore_model::anchor::{
+    AgentQuestion, Answer, FromAnchor, Launch, Query, SessionsQuery, Start, ToAnchor,
+};
 use longshore_model::capability::{Capabilities, Mode, ModelInfo};
 use longshore_model::command::AgentCommand;
 use longshore_model::driver::{Driver, Input, Output};
@@ -170,17 +172,9 @@ impl Driver for Parrot {
             Input::Ask { id, query } => {
                 self.asked = Some(id);
                 out.lines.push(match query {
-                    Query::Messages { .. }
-                    | Query::Agents { .. }
-                    | Query::Git { .. }
-                    | Query::Past
-                    | Query::WorkTree { .. }
-                    | Query::RecordSize { .. }
-                    | Query::Folders { .. } => {
-                        panic!("agents are not asked for this")
-                    }
-                    Query::Models { .. } => "models".to_owned(),
-                    Query::Sessions { limit, .. } => format!("sessions {limit}"),
+                    AgentQuestion::Messages(_) => panic!("agents are not asked for this"),
+                    AgentQuestion::Models(_) => "models".to_owned(),
+                    AgentQuestion::Sessions(SessionsQuery { limit, .. }) => format!("sessions {limit}"),
                 });
             }
             Input::Line(raw) => self.line(&raw, cx, out),
@@ -225,7 +219,7 @@ impl Parrot {
             };
             let answer = match raw.strip_prefix("no ") {
                 Some(why) => Err(why.to_owned()),
-                None => Ok(Answer::Models { models: vec![model] }),
+                None => Ok(Answer::Models(vec![model])),
             };
             return out.answers.push((id, answer));
         }
@@ -374,9 +368,9 @@ impl Rig {
         self.send(ToAnchor::Stop { session }).await;
     }
 
-    pub(crate) async fn ask(&mut self, query: Query) -> QueryId {
+    pub(crate) async fn ask(&mut self, query: impl Into<Query>) -> QueryId {
         let id = QueryId::mint(&mut self.cx());
-        self.send(ToAnchor::Ask { id, query }).await;
+        self.send(ToAnchor::Ask { id, query: query.into() }).await;
         id
     }
 
@@ -385,7 +379,7 @@ impl Rig {
     }
 
     /// Waits for an answer.
-    pub(crate) async fn answer(&mut self, query: Query) -> Result<Answer, String> {
+    pub(crate) async fn answer(&mut self, query: impl Into<Query>) -> Result<Answer, String> {
         let id = self.ask(query).await;
         match self.next().await {
             FromAnchor::Answer { id: other, answer } if other == id => answer,

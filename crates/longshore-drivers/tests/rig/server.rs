@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use longshore_drivers::discover::{AgentSettings, Finding, Surroundings};
 use longshore_drivers::spec::{Agent, AgentSpec, Channel, Invocation, Purpose, Server};
-use longshore_model::anchor::{Answer, Query};
+use longshore_model::anchor::{AgentQuestion, Answer};
 use longshore_model::capability::{Capabilities, ModelInfo};
 use longshore_model::command::AgentCommand;
 use longshore_model::driver::{Driver, Http, Input, Method, Output, Request, Response};
@@ -125,7 +125,7 @@ impl Driver for Switchboard {
             }
             Input::Ask { id, query } => {
                 self.asked = Some(id);
-                assert!(matches!(query, Query::Models { .. }));
+                assert!(matches!(query, AgentQuestion::Models(_)));
                 self.request(None, "GET /models", out);
             }
             Input::Line(raw) => assert!(listening(&raw).is_some()),
@@ -154,7 +154,7 @@ impl Driver for Switchboard {
                         default: true,
                         efforts: Vec::new(),
                     };
-                    return out.answers.push((id, Ok(Answer::Models { models: vec![model] })));
+                    return out.answers.push((id, Ok(Answer::Models(vec![model]))));
                 }
                 self.say(&text, out);
             }

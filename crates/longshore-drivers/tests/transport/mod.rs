@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
-use longshore_drivers::transport::{ChildEvent, Ended, Limits, Spawn, SpawnError, Stdio, WireLine};
+use longshore_drivers::transport::{ChildEvent, ChildExit, Limits, Spawn, SpawnError, Stdio, WireLine};
 use serde_json::{Value, json};
 
 use crate::rig::{Phone, fake_agent, hasty, listen, patient, soon};
@@ -20,7 +20,7 @@ fn start(script: Value, limits: Limits) -> Stdio {
 }
 
 /// All lines until the end.
-async fn to_the_end(child: &mut Stdio) -> (Vec<WireLine>, Ended) {
+async fn to_the_end(child: &mut Stdio) -> (Vec<WireLine>, ChildExit) {
     let mut lines = Vec::new();
     loop {
         let happened = soon("the child", child.next(true)).await;

@@ -1,19 +1,19 @@
-//! The cookie that spares a browser its token: of this origin alone, out of reach of scripts.
+//! The cookie that a browser sends instead of a token: for this origin only, and out of reach of scripts.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
 use super::token::Token;
 
 const NAME: &str = "longshore";
-/// How long a browser keeps it; a revoked token opens nothing however long it is kept.
+/// How long a browser keeps the cookie. A revoked token opens nothing, however long a browser keeps it.
 const YEAR: u32 = 365 * 24 * 3600;
 
-/// The header that gives a browser its cookie. Over TLS it is sent over TLS only.
+/// The header that sets the cookie. Over TLS, browsers send the cookie over TLS only.
 pub(crate) fn given(token: &Token, secure: bool) -> Option<HeaderValue> {
     written(&token.to_cookie(), YEAR, secure)
 }
 
-/// The header that takes it back.
+/// The header that deletes the cookie.
 pub(crate) fn forgotten(secure: bool) -> Option<HeaderValue> {
     written("", 0, secure)
 }
@@ -26,7 +26,7 @@ fn written(value: &str, age: u32, secure: bool) -> Option<HeaderValue> {
     Some(header)
 }
 
-/// The token that a browser sends back.
+/// The token in a browser's cookie.
 pub(super) fn sent(headers: &HeaderMap) -> Option<Token> {
     let cookies = headers.get_all(header::COOKIE).into_iter().filter_map(|cookies| cookies.to_str().ok());
     let mut pairs =

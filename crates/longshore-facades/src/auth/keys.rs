@@ -1,4 +1,4 @@
-//! All tokens that open something: the owner's, and those of devices.
+//! All valid tokens: the owner's, and the devices'.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,44 +13,44 @@ use tracing::{debug, info, warn};
 
 use super::prove::{PROVABLE, key_of};
 use super::token::{Token, hash};
-use super::{Access, Caller, Who, most_of};
+use super::{Access, Caller, Denial, Who, most_of};
 use crate::again;
 use crate::pair::label::told_apart;
 use crate::problem::Problem;
 
-/// How exactly it is known when a device was last here.
+/// How precisely the hub records when a device was last used.
 const SEEN_EVERY_MS: u64 = 60_000;
 
-/// Keeps a new token of the owner where the next start finds it.
+/// Stores a new token of the owner for the next start.
 pub type Keep = Box<dyn Fn(&Token) -> std::io::Result<()> + Send + Sync>;
 
-/// The owner's token, and how a new one is kept.
+/// The owner's token, and how a new one is stored.
 pub struct Owner {
-    /// The token. An empty one lets nobody in.
+    /// The token. An empty token is never valid.
     pub token: Token,
-    /// None when the token comes from elsewhere and cannot be changed here.
+    /// None if the token comes from outside, so the hub cannot change it.
     pub keep: Option<Keep>,
 }
 
-/// All tokens that open something.
+/// All valid tokens.
 pub struct Keys {
     hub: Hub,
     keep: Option<Keep>,
     held: Mutex<KeyState>,
-    /// Tells every connection to look whether it may stay.
+    /// Makes every connection check whether it may stay.
     changed: watch::Sender<()>,
-    /// Devices are written one at a time, so that what was revoked is not written over by who was there.
+    /// Locked while a device is written, so that a device's last use does not overwrite its revocation.
     writing: tokio::sync::Mutex<()>,
 }
 
 struct KeyState {
-    /// The hash of the owner's token; none when nobody is to be let in with it.
+    /// The hash of the owner's token; none if the token is never valid.
     owner: Option<[u8; 32]>,
     /// Whether the hub proves that it knows the owner's token.
     proves: bool,
     rotation: u64,
     devices: HashMap<[u8; 32], Device>,
-    /// Devices that are revoked here and not in the log.
+    /// Devices that are revoked here but not yet in the log.
     unsaved: HashSet<DeviceId>,
 }
 
@@ -60,10 +60,10 @@ impl KeyState {
     }
 }
 
-/// Who made something that others use later: it counts for as long as its maker's token does.
+/// The author of something that others use later. It is valid as long as its author's token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Maker {
-    /// The device; none is the owner.
+    /// The device; none for the owner.
     pub(crate) device: Option<DeviceId>,
     rotation: u64,
 }
@@ -75,7 +75,7 @@ impl Maker {
     }
 }
 
-/// What a token turns out to be.
+/// The result of looking a token up.
 pub(crate) enum TokenLookup {
     Caller(Caller),
     Revoked,
@@ -89,7 +89,7 @@ impl std::fmt::Debug for Keys {
 }
 
 impl Keys {
-    /// The owner's token and the devices of the log.
+    /// Loads the devices of the log, beside the owner's token.
     pub(crate) async fn load(hub: Hub, owner: Owner) -> Result<Arc<Self>, HubError> {
         let devices = hub.devices().await?;
         let devices = devices.into_iter().map(|stored| (stored.token_hash, stored.device)).collect();
@@ -100,7 +100,7 @@ impl Keys {
         Ok(Arc::new(Self { hub, keep, held, changed: watch::Sender::new(()), writing: Default::default() }))
     }
 
-    /// Whose token this is.
+    /// Looks a token up.
     pub(crate) fn recognise(self: &Arc<Self>, token: &Token) -> TokenLookup {
         let offered = hash(token.reveal());
         let now = self.hub.now();
@@ -126,15 +126,15 @@ impl Keys {
         caller(Who::Device(device.clone()))
     }
 
-    /// The hash of the token of this name, where the hub proves that it knows it. It knows those that it revoked, too: who
-    /// brings one is told so.
+    /// The hash of the token with this name, if the hub proves that it knows the token. Revoked tokens count
+    /// too: their devices then learn that they are revoked.
     pub(super) fn by_name(&self, name: &str) -> Option<[u8; 32]> {
         let held = self.held();
         let mut known = held.owner.iter().filter(|_| held.proves).chain(held.devices.keys());
         known.find(|hash| key_of(hash) == name).copied()
     }
 
-    /// Every device, in the order in which they were paired.
+    /// All devices, in the order in which they were paired.
     pub(crate) fn devices(&self) -> Vec<Device> {
         let held = self.held();
         let listed =
@@ -152,7 +152,7 @@ impl Keys {
         known.is_some_and(|device| access <= most_of(device.mode))
     }
 
-    /// A new device, and its token, which nobody can read again.
+    /// Adds a device and returns its token, which nobody can read again.
     pub(crate) async fn add(&self, label: String, mode: DeviceMode) -> Result<(Token, Device), Problem> {
         let token = Token::random().map_err(|_| Problem::our_fault())?;
         let (id, now) = self.hub.new_device();
@@ -178,8 +178,8 @@ impl Keys {
         Ok((token, device))
     }
 
-    /// From here on its token opens nothing, and whoever came in with it leaves. Where that cannot be written down, it is
-    /// tried again until it is: else the next start would know nothing of it.
+    /// Revokes a device: its token opens nothing any more, and its connections end. If the log cannot record
+    /// that, the hub tries again until it can, because the next start would not know of it.
     pub(crate) async fn revoke(self: &Arc<Self>, id: DeviceId) -> Result<Device, Problem> {
         let revoked = self.change(id, |device, now| {
             device.revoked_at.get_or_insert(now);
@@ -201,7 +201,7 @@ impl Keys {
         Err(Problem::unsaved_revocation(error))
     }
 
-    /// A new token for the owner. Everybody leaves; devices may come back.
+    /// Makes a new token for the owner. All connections end; devices may reconnect.
     pub(crate) fn rotate(&self) -> Result<Token, Problem> {
         let keep = self.keep.as_ref().ok_or_else(Problem::token_fixed)?;
         let token = Token::random().map_err(|_| Problem::our_fault())?;
@@ -224,7 +224,7 @@ impl Keys {
         self.until(|| self.is_dismissed(caller).then_some(())).await;
     }
 
-    pub(super) async fn until_out(&self, caller: &Caller) -> Problem {
+    pub(super) async fn until_out(&self, caller: &Caller) -> Denial {
         self.until(|| self.why_out(caller)).await
     }
 
@@ -240,22 +240,22 @@ impl Keys {
         }
     }
 
-    /// Why a caller's token opens nothing any more, if so. Unlike [`Keys::is_dismissed`], this lets a device finish what it
-    /// has begun when it is the owner's token that was rotated.
-    pub(super) fn why_out(&self, caller: &Caller) -> Option<Problem> {
+    /// Why a caller's token is not valid any more. Unlike [`Keys::is_dismissed`], this lets a device finish
+    /// its request when only the owner's token was rotated.
+    pub(super) fn why_out(&self, caller: &Caller) -> Option<Denial> {
         let held = self.held();
         match caller.device() {
-            None => (held.rotation != caller.rotation).then(Problem::wrong_token),
-            Some(id) => held.is_revoked(id).then(Problem::revoked_token),
+            None => (held.rotation != caller.rotation).then_some(Denial::Rotated),
+            Some(id) => held.is_revoked(id).then_some(Denial::Revoked),
         }
     }
 
-    /// Who makes something now that others use later.
+    /// The author of something that is made now.
     pub(crate) fn maker(&self, device: Option<DeviceId>) -> Maker {
         Maker { device, rotation: self.held().rotation }
     }
 
-    /// Whether what this one made still counts.
+    /// Whether this author's token is still valid.
     pub(crate) fn vouches(&self, maker: Maker) -> bool {
         let held = self.held();
         held.rotation == maker.rotation && !maker.device.is_some_and(|id| held.is_revoked(id))
@@ -274,7 +274,7 @@ impl Keys {
         Some(device.clone())
     }
 
-    /// Writes a device down as it stands when its turn comes.
+    /// Writes the current state of a device.
     async fn write(&self, id: DeviceId) -> Result<(), HubError> {
         let _turn = self.writing.lock().await;
         let found = self.held().devices.iter().find(|(_, device)| device.id == id).map(stored);
@@ -291,7 +291,7 @@ impl Keys {
         }
     }
 
-    /// Tries to write down who is revoked and could not be written down; whether nobody is left.
+    /// Tries to record the unrecorded revocations. Returns whether none is left.
     async fn write_unsaved(&self) -> bool {
         let unsaved: Vec<DeviceId> = self.held().unsaved.iter().copied().collect();
         for id in unsaved {

@@ -1,8 +1,7 @@
-//! Who comes in, and what each may do.
+//! Who may connect, and what each caller may do.
 //!
-//! A request or a connection has one [`Caller`], made when it comes in. What a caller may do is decided here, in
-//! [`Caller::check`], and asked for in one place, the [`Gate`](crate::gate::Gate): whatever protocol a client
-//! speaks, there is no other way to the hub.
+//! Every request and every connection has one [`Caller`]. [`Caller::check`] decides what a caller may do, and one place
+//! asks it: the [`Gate`](crate::gate::Gate). No protocol has another way to the hub.
 //!
 //! | access | owner | full | approve | read_only |
 //! |---|---|---|---|---|
@@ -35,23 +34,51 @@ pub(crate) use require::{address, bearer, longer_than, require, written};
 pub(crate) use throttle::Throttle;
 
 use crate::berth::Party;
-use crate::problem::Problem;
 
-/// What something takes.
+/// The access that a call needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
-    /// To look, and to say how oneself wants to be told.
+    /// Reading, and setting one's own presence and pushes.
     Read,
-    /// To decide what an agent asks to be allowed.
+    /// Deciding approvals.
     Decide,
     /// Everything else that changes something: sessions, prompts, devices.
     Act,
-    /// What is the owner's alone.
+    /// What only the owner may do.
     Admin,
 }
 
+/// Why a caller is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Denial {
+    /// The caller's mode does not allow it.
+    #[error("a device of mode {mode} may not {}", .access.words())]
+    NotAllowed {
+        /// The caller's mode.
+        mode: DeviceMode,
+        /// What it takes.
+        access: Access,
+    },
+    /// The owner's token was rotated, and the caller came in with the old one.
+    #[error("this token is not a token of this hub")]
+    Rotated,
+    /// The caller's device was revoked.
+    #[error("this device was revoked")]
+    Revoked,
+}
+
 impl Access {
-    /// What a wish takes.
+    /// What somebody does who has it, for a sentence.
+    fn words(self) -> &'static str {
+        match self {
+            Access::Read => "read this",
+            Access::Decide => "decide this",
+            Access::Act => "change anything here",
+            Access::Admin => "do this; only the owner may",
+        }
+    }
+
+    /// The access that a command needs.
     pub fn of(command: &Command) -> Self {
         match command {
             // With other arguments it would be another command, and with words it is something said to the agent: both
@@ -81,7 +108,7 @@ impl Access {
     }
 }
 
-/// The most that a device of a mode may do: the one place where that is said.
+/// The most access of a mode. Only this function decides that.
 fn most_of(mode: DeviceMode) -> Access {
     match mode {
         DeviceMode::Full => Access::Act,
@@ -90,31 +117,31 @@ fn most_of(mode: DeviceMode) -> Access {
     }
 }
 
-/// Who a request or a connection comes from.
+/// The caller of a request or a connection.
 #[derive(Clone, Debug)]
 pub struct Caller {
     who: Who,
     keys: Arc<Keys>,
-    /// How often the owner's token had been rotated when this one came in.
+    /// How often the owner's token had been rotated when the caller connected.
     rotation: u64,
 }
 
-/// Whose token it was.
+/// Whose token the caller has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// The owner's.
+    /// The owner's token.
     Owner,
-    /// A device's own.
+    /// A device's token.
     Device(Device),
 }
 
 impl Caller {
-    /// Whose token it was.
+    /// Whose token the caller has.
     pub fn who(&self) -> &Who {
         &self.who
     }
 
-    /// What others read when this one decides something.
+    /// The name that others see beside the caller's decisions.
     pub fn name(&self) -> &str {
         match &self.who {
             Who::Owner => "owner",
@@ -130,7 +157,7 @@ impl Caller {
         }
     }
 
-    /// Whose its connections are.
+    /// The owner of the caller's connections.
     pub(crate) fn party(&self) -> Party {
         match &self.who {
             Who::Owner => Party::Owner,
@@ -138,7 +165,7 @@ impl Caller {
         }
     }
 
-    /// What it may do, as devices say it.
+    /// The caller's mode, in the terms of devices.
     pub fn mode(&self) -> DeviceMode {
         match &self.who {
             Who::Owner => DeviceMode::Full,
@@ -146,7 +173,7 @@ impl Caller {
         }
     }
 
-    /// May this caller do this?
+    /// Whether the caller has this access.
     pub fn may(&self, access: Access) -> bool {
         match &self.who {
             Who::Owner => true,
@@ -154,27 +181,27 @@ impl Caller {
         }
     }
 
-    /// Refuses what this caller may not do, and everything once its token opens nothing any more: it may have begun to
-    /// ask before that.
-    pub fn check(&self, access: Access) -> Result<(), Problem> {
-        if let Some(problem) = self.keys.why_out(self) {
-            return Err(problem);
+    /// Refuses what the caller may not do, and everything once its token is no longer valid: its request may
+    /// have begun earlier.
+    pub fn check(&self, access: Access) -> Result<(), Denial> {
+        if let Some(denial) = self.keys.why_out(self) {
+            return Err(denial);
         }
-        if self.may(access) { Ok(()) } else { Err(Problem::not_allowed(self.mode(), access)) }
+        if self.may(access) { Ok(()) } else { Err(Denial::NotAllowed { mode: self.mode(), access }) }
     }
 
-    /// Why this caller's token opens nothing any more, if so.
-    pub(crate) fn why_out(&self) -> Option<Problem> {
+    /// Why the caller's token is no longer valid, if so.
+    pub(crate) fn why_out(&self) -> Option<Denial> {
         self.keys.why_out(self)
     }
 
-    /// Resolves when this caller's token opens nothing any more, with why.
-    pub(crate) async fn put_out(&self) -> Problem {
+    /// Resolves with the reason when the caller's token is no longer valid.
+    pub(crate) async fn put_out(&self) -> Denial {
         self.keys.until_out(self).await
     }
 
-    /// Resolves when this caller is to leave: its device was revoked, or the owner's token rotated. Devices leave then too,
-    /// and may come back.
+    /// Resolves when the caller must leave: its device was revoked, or the owner's token rotated. After a
+    /// rotation, devices must leave too, and may reconnect.
     pub async fn dismissed(&self) {
         self.keys.until_dismissed(self).await;
     }

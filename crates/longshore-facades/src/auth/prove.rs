@@ -1,13 +1,13 @@
-//! How a hub shows that it knows a token, before anybody sends that token: whoever listens at a port where no hub is would
-//! otherwise be given it.
+//! How a hub proves that it knows a token before a client sends that token. Without the proof, a program that listens at
+//! the port of a stopped hub would get the token.
 //!
 //! ```text
-//! client   GET /prove?key=KEY&nonce=NONCE    KEY names the token without telling it, NONCE is new each time
-//! hub      {"proof": ...}                    which only who knows the token can make, for this nonce alone
+//! client   GET /prove?key=KEY&nonce=NONCE    KEY names the token without revealing it, NONCE is new each time
+//! hub      {"proof": ...}                    only a hub that knows the token can make it, for this nonce only
 //! ```
 //!
-//! Both are made of the SHA-256 of the token, which is all that the hub keeps. A token that a person made up might be found
-//! by trying against a proof, at any speed, so nothing is proven for one that is shorter than [`PROVABLE`].
+//! Both come from the SHA-256 of the token, which is all that the hub keeps. A weak token of a person could be found by
+//! trying against a proof, at any speed, so the hub proves nothing for a token shorter than [`PROVABLE`].
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;

@@ -1,12 +1,12 @@
-//! What every private request passes: it brings a token that we know, a page that uses a cookie is our own, and what it
-//! asks for is allowed to its caller, before any of its body is read.
+//! The checks of every private request, before the hub reads any of its body: the token is valid, a page that
+//! uses a cookie is our own, and the caller may make this request.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
 use axum::body::{Body, HttpBody};
-use axum::extract::{ConnectInfo, Query, Request, State};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::extract::{ConnectInfo, MatchedPath, Query, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::{StreamExt, stream};
@@ -18,38 +18,39 @@ use super::{Access, Caller, cookie};
 use crate::berth::Berth;
 use crate::guard;
 use crate::intake::{Cut, PacedBody, limit_of};
+use crate::native;
 use crate::problem::Problem;
 use crate::router::App;
 
-/// How long an answer may be that is given whole to who has to leave meanwhile.
+/// The longest response that a caller gets as a whole although it must leave meanwhile.
 const SHORT: u64 = 64 << 10;
 
-/// A token, and how it came.
-struct Offered {
+/// A token, and how the request carries it.
+struct RequestToken {
     token: Token,
-    /// The browser sent it by itself, whichever page asked it to.
+    /// Whether the browser sent the token by itself, for whichever page.
     by_cookie: bool,
 }
 
-/// The token that a request brings. What somebody wrote counts more than what a browser sends by itself.
-fn offered(request: &Request) -> Option<Offered> {
+/// The token of a request. An explicit token counts more than a cookie.
+fn offered(request: &Request) -> Option<RequestToken> {
     match written(request) {
-        Some(token) => Some(Offered { token, by_cookie: false }),
-        None => cookie::sent(request.headers()).map(|token| Offered { token, by_cookie: true }),
+        Some(token) => Some(RequestToken { token, by_cookie: false }),
+        None => cookie::sent(request.headers()).map(|token| RequestToken { token, by_cookie: true }),
     }
 }
 
-/// The token that somebody wrote into a request.
+/// The explicit token of a request.
 pub(crate) fn written(request: &Request) -> Option<Token> {
     bearer(request.headers()).or_else(|| in_address(request))
 }
 
-/// Where a request comes from.
+/// The address from which a request comes.
 pub(crate) fn address(request: &Request) -> Option<IpAddr> {
     request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip())
 }
 
-/// Lets a request pass that brings a token which we know, and tells it who it comes from.
+/// Lets a request with a valid token pass, and adds its caller to it.
 pub(crate) async fn require(
     State(app): State<App>,
     mut request: Request,
@@ -82,35 +83,31 @@ pub(crate) async fn require(
         Some(problem) => Err(problem.clone()),
         // What changes something asks by itself, right before it does so; an answer to it may be the last one.
         None if looks => match caller.why_out() {
-            Some(problem) => Err(problem),
+            Some(denial) => Err(denial.into()),
             None => Ok(until_dismissed(response, caller)),
         },
         None => Ok(response),
     }
 }
 
-/// The least that a request takes, as far as its head tells: nobody sends a body for nothing, and we hold none for who may
-/// not send it. The [`Gate`](crate::gate::Gate) has the last word.
+/// The least access that a request needs, as far as its head shows. The hub reads no body of a caller that
+/// may not send one. The [`Gate`](crate::gate::Gate) decides in the end.
 fn least_of(request: &Request) -> Access {
-    match (request.method(), request.uri().path()) {
-        (_, "/api/v1/folders" | "/admin/pair/qr.svg") => Access::Act,
-        (_, "/api/v1/presence" | "/api/v1/push/subscribe" | "/api/v1/push/test") => Access::Read,
-        (method, _) if method.is_safe() => Access::Read,
-        (&Method::POST, path) if path.starts_with("/api/v1/approvals/") => Access::Decide,
-        (_, "/admin/token/rotate") => Access::Admin,
-        (_, _) => Access::Act,
-    }
+    let path = request.extensions().get::<MatchedPath>();
+    let of_call = path.and_then(|path| native::access_of(request.method(), path.as_str()));
+    let of_others = if request.method().is_safe() { Access::Read } else { Access::Act };
+    of_call.unwrap_or(of_others)
 }
 
-/// Whether a body says itself that it is longer.
+/// Whether the head announces a longer body.
 pub(crate) fn longer_than(headers: &HeaderMap, limit: usize) -> bool {
     let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit as u64)
 }
 
 impl App {
-    /// The caller whose token this is. Whoever guesses is slowed down, whoever knows is not: nobody can lock the owner
-    /// out.
+    /// The caller with this token. The hub delays callers that guess, but not callers with a valid token, so
+    /// nobody can lock the owner out.
     pub(crate) fn admit(&self, token: &Token, from: Option<IpAddr>) -> Result<Caller, Problem> {
         match self.keys.recognise(token) {
             TokenLookup::Caller(caller) => Ok(caller),
@@ -119,7 +116,7 @@ impl App {
         }
     }
 
-    /// A token that opens nothing here is counted.
+    /// Counts a wrong token.
     pub(crate) fn wrong_token(&self, from: Option<IpAddr>) -> Problem {
         let wait = self.wrong_tokens.must_wait(from);
         self.wrong_tokens.count(from);
@@ -127,8 +124,8 @@ impl App {
     }
 }
 
-/// Breaks an answer off that is still under way when its caller has to leave: server-sent events, exports. It ends with
-/// an error, so that nobody takes the part for the whole.
+/// Breaks off a response that is still under way when its caller must leave: server-sent events, exports. The
+/// response ends with an error, so that nobody takes the part for the whole.
 fn until_dismissed(response: Response, caller: Caller) -> Response {
     let short = response.body().size_hint().exact().is_some_and(|length| length <= SHORT);
     if short || response.status() == StatusCode::SWITCHING_PROTOCOLS {
@@ -163,7 +160,7 @@ fn upgrades(headers: &HeaderMap) -> bool {
     upgrade.is_some_and(|upgrade| upgrade.eq_ignore_ascii_case("websocket"))
 }
 
-/// Browsers cannot set headers on a WebSocket, so there, and only there, the token may be in the address.
+/// The token in the address. Only a WebSocket may send it there, because browsers cannot set headers on one.
 fn in_address(request: &Request) -> Option<Token> {
     let Query(InAddress { token }) =
         Query::try_from_uri(request.uri()).ok().filter(|_| upgrades(request.headers()))?;

@@ -1,4 +1,4 @@
-//! How often something may happen within a minute: per address, overall, or both.
+//! Limits how often something may happen within a minute: per address, in total, or both.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,12 +9,12 @@ use tokio::time::Instant;
 
 use crate::berth::party_address;
 
-/// What is counted is forgotten after so long.
+/// How long a count lasts.
 const WINDOW: Duration = Duration::from_secs(60);
-/// How many addresses are remembered; further ones share what is left of the overall count.
+/// The most addresses to remember. Further addresses share the rest of the total.
 const ADDRESSES: usize = 4_096;
 
-/// Counts within a minute.
+/// The count of one minute.
 #[derive(Clone, Copy, Debug)]
 struct Count {
     since: Instant,
@@ -26,7 +26,7 @@ impl Count {
         Self { since: Instant::now(), times: 0 }
     }
 
-    /// How long to wait when there were as many already.
+    /// How long to wait if the count has reached the limit.
     fn must_wait(self, most: u32) -> Option<Duration> {
         let left = WINDOW.checked_sub(self.since.elapsed()).filter(|left| !left.is_zero())?;
         (self.times >= most).then_some(left)
@@ -40,7 +40,7 @@ impl Count {
     }
 }
 
-/// Slows down whoever tries too often.
+/// Delays callers that try too often.
 #[derive(Debug)]
 pub(crate) struct Throttle {
     per_address: u32,
@@ -49,12 +49,12 @@ pub(crate) struct Throttle {
 }
 
 impl Throttle {
-    /// So many a minute from one address, and so many from all together.
+    /// A limit per minute and address, and a limit per minute in total.
     pub(crate) fn new(per_address: u32, overall: u32) -> Self {
         Self { per_address, overall, counts: Mutex::new((Count::new(), HashMap::new())) }
     }
 
-    /// How long this address has to wait before it may try again.
+    /// How long this address must wait before its next try.
     pub(crate) fn must_wait(&self, from: Option<IpAddr>) -> Option<Duration> {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let (all, addresses) = &*counts;

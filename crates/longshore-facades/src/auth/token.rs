@@ -1,13 +1,13 @@
-//! Tokens: 256 random bits, shown once, kept as their SHA-256.
+//! Tokens: 256 random bits, shown once, stored as their SHA-256.
 
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 use ring::digest;
 
-/// A token. Never printed by accident.
+/// A token. It cannot be printed by accident.
 pub struct Token(String);
 
 impl Token {
-    /// A token that was made before.
+    /// A token from a known secret.
     pub fn new(secret: impl Into<String>) -> Self {
         Self(secret.into())
     }
@@ -19,17 +19,18 @@ impl Token {
         Ok(Self(HEXLOWER.encode(&bytes)))
     }
 
-    /// The secret itself, for the file that it is kept in and for the one who asks for it.
+    /// The secret itself, for the token's file and for its owner.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// What a token is recognised by. Comparing hashes tells nobody how much of a guess was right.
+    /// The hash by which the hub recognises a token. Comparing hashes does not reveal how much of a guess was
+    /// right.
     pub(crate) fn hash(&self) -> [u8; 32] {
         hash(&self.0)
     }
 
-    /// As a cookie has it: whatever signs a token may have, these are harmless.
+    /// The token with harmless characters only, for a cookie.
     pub(crate) fn to_cookie(&self) -> String {
         BASE64URL_NOPAD.encode(self.0.as_bytes())
     }

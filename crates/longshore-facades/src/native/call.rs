@@ -1,294 +1,266 @@
-//! What can be asked, and what it comes to. Both ways in, HTTP and the socket, end here.
+//! One call of the hub: its name, its parameters and its answer.
+//!
+//! The handler of a call gives the types of its parameters and of its answer. HTTP, the socket, OpenAPI and
+//! the contract are all made from the call, so every client has the call or none has.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use longshore_model::capability::AgentInfo;
-use longshore_model::command::{Command, Reply};
-use longshore_model::frame::Frame;
-use longshore_model::id::{ApprovalId, PromptId, QuestionId, SessionId};
-use longshore_model::info::{SessionInfo, Status};
-use longshore_session::{
-    HandBack, HubError, ImportRequest, ImportedPast, Inbox, OpenRequest, ResumedAll, SessionFilter, WithRaw,
-};
-use serde_json::{Value, json};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::response::Response;
+use axum::routing::MethodFilter;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use longshore_model::info::SessionInfo;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use super::check;
-use super::events::json_of;
-use super::params::{
-    AnswerParams, DecideParams, EventsParams, ImportParams, ListAgentsParams, ListModelsParams, ListParams,
-    OpenParams, PromptParams, PromptReceipt, RawEventMember, ReviveParams, RewriteParams, SearchParams,
-    SendQueuedParams, TimelineParams, UpdateParams, WhichModels,
-};
+use super::input::CallInput;
+use crate::auth::Access;
 use crate::gate::Gate;
 use crate::problem::Problem;
 
-const SESSIONS: (usize, usize) = (50, 200);
-const EVENTS: (usize, usize) = (200, 1_000);
-const ITEMS: (usize, usize) = (50, 500);
-const HITS: (usize, usize) = (20, 100);
-
-fn bounded(asked: Option<usize>, (usual, most): (usize, usize)) -> usize {
-    asked.unwrap_or(usual).clamp(1, most)
+/// One call of the hub.
+pub struct Call {
+    /// The name, which is the method on the socket.
+    pub name: &'static str,
+    /// The HTTP method.
+    pub verb: Verb,
+    /// The HTTP path. A name in braces is a parameter.
+    pub path: &'static str,
+    /// The access that the caller needs. Some parameters need more access; the [`Gate`] decides.
+    pub access: Access,
+    /// The summary, in one line.
+    pub summary: &'static str,
+    /// The HTTP status of success.
+    pub status: StatusCode,
+    /// The types of the parameters and of the answer.
+    pub signature: Signature,
+    /// Known from the first request on: the schemas of all parameters would slow down the start of the hub.
+    members: LazyLock<TakesMembers, Box<dyn FnOnce() -> TakesMembers + Send>>,
+    pub(super) stream: Option<StreamHandler>,
+    begin: Begin,
 }
 
-pub(super) async fn agents(gate: &Gate, params: ListAgentsParams) -> Result<Value, Problem> {
-    let mut agents = gate.agents().await?;
-    with_models(gate, params.models, &mut agents).await;
-    Ok(json!({ "agents": agents }))
+/// Reads the parameters and makes the call's future. Returns a problem if the parameters are invalid.
+type Begin = Box<dyn Fn(Gate, &CallInput<'_>) -> Result<Work, String> + Send + Sync>;
+
+/// A call under way.
+pub(super) type Work = BoxFuture<'static, Result<CallResult, Problem>>;
+
+/// Answers with a stream, if the headers ask for one.
+pub(super) type StreamHandler =
+    fn(Gate, &CallInput<'_>, &HeaderMap) -> Option<BoxFuture<'static, Result<Response, Problem>>>;
+
+/// The result of a call.
+pub(super) struct CallResult {
+    /// The answer.
+    pub(super) json: String,
+    /// The path of what the call created.
+    pub(super) location: Option<String>,
 }
 
-pub(super) async fn models(gate: &Gate, params: ListModelsParams) -> Result<Value, Problem> {
-    let ListModelsParams { agent, anew } = params;
-    let models = if anew { gate.models_anew(&agent).await? } else { gate.models(&agent).await? };
-    Ok(json!({ "models": models }))
+/// Whether a call has parameters that are not in its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TakesMembers {
+    No,
+    Optional,
+    Required,
 }
 
-/// Asks those that are here for their models, all at once, unless those will do that are known.
-pub(super) async fn with_models(gate: &Gate, which: WhichModels, agents: &mut [AgentInfo]) {
-    match which {
-        WhichModels::Asked => {}
-        WhichModels::Known => return,
-    }
-    let here = agents.iter_mut().filter(|agent| agent.path.is_some() && agent.capabilities.models);
-    let asked = here.map(|agent| async move {
-        match gate.models(&agent.name).await {
-            Ok(models) => agent.models = models,
-            Err(error) => {
-                agent.remark = Some(format!("its models are unknown: {error}"));
-                agent.capabilities.forget_guesses();
-            }
+/// An HTTP method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Read something.
+    Get,
+    /// Do something.
+    Post,
+    /// Change something.
+    Patch,
+    /// Remove something.
+    Delete,
+}
+
+impl Verb {
+    /// The name of the method.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verb::Get => "GET",
+            Verb::Post => "POST",
+            Verb::Patch => "PATCH",
+            Verb::Delete => "DELETE",
         }
-    });
-    futures_util::future::join_all(asked).await;
-}
-
-pub(super) async fn open(gate: &Gate, params: OpenParams) -> Result<SessionInfo, Problem> {
-    let OpenParams { agent, cwd, prompt, title, model, effort, mode, mcp_servers } = params;
-    check::name("title", title.as_deref())?;
-    check::name("model", model.as_deref())?;
-    check::name("effort", effort.as_deref())?;
-    let prompt = prompt.map(|content| content.into_prompt(None, Default::default()));
-    if let Some(prompt) = &prompt {
-        // Refused before there is a session, so that none is left behind with nothing to do.
-        check::first_prompt(gate, &agent, prompt).await?;
     }
-    let opened = gate.open(OpenRequest { agent, cwd, title, model, effort, mode, mcp_servers }).await?;
-    let Some(prompt) = prompt else { return Ok(opened) };
-    gate.command(opened.session_id, Command::Prompt(prompt)).await?;
-    Ok(gate.session(opened.session_id).await?)
-}
 
-pub(super) async fn sessions(gate: &Gate, params: ListParams) -> Result<Value, Problem> {
-    let ListParams { status, agent, q, archived, limit, cursor } = params;
-    // Whoever asks for those that are closed means those in the archive, too.
-    let archived = archived.or_else(|| (status != Some(Status::Completed)).then_some(false));
-    let filter = SessionFilter { status, agent, q, archived, limit: bounded(limit, SESSIONS), cursor };
-    let page = gate.sessions(filter).await?;
-    Ok(json!({ "sessions": page.sessions, "next": page.next }))
-}
-
-/// Change by change; the first one that is refused ends it. Those that are most likely refused come first.
-pub(super) async fn update(
-    gate: &Gate,
-    session: SessionId,
-    params: UpdateParams,
-) -> Result<SessionInfo, Problem> {
-    let UpdateParams { title, archived, mode, model, effort, queue } = params;
-    check::name("title", title.as_deref())?;
-    check::name("model", model.as_deref())?;
-    check::name("effort", effort.as_deref())?;
-    let wishes = [
-        queue.map(|order| Command::Reorder { order }),
-        mode.map(Command::SetMode),
-        model.map(Command::SetModel),
-        effort.map(Command::SetEffort),
-        title.map(Command::Rename),
-        archived.map(Command::Archive),
-    ];
-    for wish in wishes.into_iter().flatten() {
-        gate.command(session, wish).await?;
+    pub(super) fn filter(self) -> MethodFilter {
+        match self {
+            Verb::Get => MethodFilter::GET,
+            Verb::Post => MethodFilter::POST,
+            Verb::Patch => MethodFilter::PATCH,
+            Verb::Delete => MethodFilter::DELETE,
+        }
     }
-    Ok(gate.session(session).await?)
-}
 
-/// A wish of which nothing comes back but the session as it then stands.
-pub(super) async fn wish(gate: &Gate, session: SessionId, command: Command) -> Result<SessionInfo, Problem> {
-    gate.command(session, command).await?;
-    Ok(gate.session(session).await?)
-}
-
-pub(super) fn send_queued(params: &SendQueuedParams) -> Command {
-    Command::SendQueued { all: params.all }
-}
-
-/// Resumes whatever a restart of the hub cut.
-pub(super) async fn resume_all(gate: &Gate) -> Result<Value, Problem> {
-    let ResumedAll { resumed, resuming } = gate.resume_all().await?;
-    Ok(json!({ "resumed": resumed, "resuming": resuming }))
-}
-
-/// Hands a session back, and says how it goes on.
-pub(super) async fn release(gate: &Gate, session: SessionId) -> Result<Value, Problem> {
-    Ok(match gate.release(session).await? {
-        Some(back) => json!({ "handBack": in_words(&back) }),
-        None => json!({}),
-    })
-}
-
-/// Deletes a session, and all that was said in it.
-pub(super) async fn erase(gate: &Gate, session: SessionId) -> Result<Value, Problem> {
-    gate.erase(session).await?;
-    Ok(json!({ "deleted": session }))
-}
-
-fn in_words(back: &HandBack) -> Value {
-    json!({ "cwd": back.cwd, "command": back.command, "line": back.line() })
-}
-
-pub(super) fn revive(params: ReviveParams) -> Command {
-    Command::Revive { from_log: params.from_log }
-}
-
-pub(super) fn rewrite(prompt: PromptId, params: RewriteParams) -> Command {
-    Command::EditPrompt { prompt, text: params.text }
-}
-
-pub(super) async fn prompt(
-    gate: &Gate,
-    session: SessionId,
-    params: PromptParams,
-) -> Result<PromptReceipt, Problem> {
-    let PromptParams { content, key, when } = params;
-    check::name("key", key.as_deref())?;
-    let wish = Command::Prompt(content.into_prompt(key, when));
-    match gate.command(session, wish).await? {
-        Reply::Prompted { prompt, turn, seq } => Ok(PromptReceipt { prompt, turn, seq }),
-        Reply::Done | Reply::Decided(_) | Reply::Answered(_) => Err(Problem::our_fault()),
+    /// Whether this method serves a request. `GET` also serves `HEAD`.
+    pub(super) fn takes(self, method: &Method) -> bool {
+        method.as_str() == self.name() || (*method == Method::HEAD && self == Verb::Get)
     }
 }
 
-pub(super) async fn events(
-    gate: &Gate,
-    session: SessionId,
-    params: EventsParams,
-) -> Result<EventPage, Problem> {
-    let limit = bounded(params.limit, EVENTS);
-    let frames = gate.events(session, params.after, limit, with_raw(params.raw)).await?;
-    let head = gate.session(session).await?.head;
-    let next = frames.last().map(Frame::seq).filter(|last| *last < head);
-    Ok(EventPage { frames, next, head, raw: params.raw })
+/// The types of a call, as JSON Schema.
+#[derive(Clone, Copy)]
+pub struct Signature {
+    /// The name of the parameters' type.
+    pub params_name: fn() -> Cow<'static, str>,
+    /// The complete schema of the parameters.
+    pub params: fn(&mut SchemaGenerator) -> Schema,
+    /// The schema of the answer: a reference if the type has a name.
+    pub answer: fn(&mut SchemaGenerator) -> Schema,
 }
 
-pub(super) fn with_raw(raw: bool) -> WithRaw {
-    if raw { WithRaw::Yes } else { WithRaw::No }
-}
-
-/// A page of events: their JSON is taken over as it is stored.
-pub(super) struct EventPage {
-    frames: Vec<Frame>,
-    next: Option<longshore_model::id::Seq>,
-    head: longshore_model::id::Seq,
-    raw: bool,
-}
-
-impl EventPage {
-    pub(super) fn to_json(&self) -> String {
-        let events: Vec<_> = self.frames.iter().map(|frame| json_of(frame, self.raw)).collect();
-        let next = self.next.map_or_else(|| "null".to_owned(), |next| next.to_string());
-        format!("{{\"events\":[{}],\"next\":{next},\"head\":{}}}", events.join(","), self.head)
+impl Signature {
+    pub(super) fn of<P: JsonSchema, A: JsonSchema>() -> Self {
+        Self {
+            params_name: P::schema_name,
+            params: P::json_schema,
+            answer: SchemaGenerator::subschema_for::<A>,
+        }
     }
 }
 
-pub(super) async fn timeline(
-    gate: &Gate,
-    session: SessionId,
-    params: TimelineParams,
-) -> Result<Value, Problem> {
-    let timeline = gate.timeline(session).await?;
-    let items = &timeline.items;
-    let end = params.before.map_or(items.len(), |before| items.partition_point(|item| item.seq < before));
-    let start = end.saturating_sub(bounded(params.limit, ITEMS));
-    let next = items.get(start).filter(|_| start > 0).map(|first| first.seq);
-    Ok(json!({ "items": &items[start..end], "next": next, "head": timeline.head }))
+/// The answer of a call, as JSON.
+pub(super) trait JsonAnswer: JsonSchema {
+    fn to_json(&self) -> serde_json::Result<String>;
 }
 
-pub(super) async fn inbox(gate: &Gate) -> Result<Value, Problem> {
-    let Inbox { approvals, questions, interrupted, held } = gate.inbox().await?;
-    Ok(json!({ "approvals": approvals, "questions": questions, "interrupted": interrupted, "held": held }))
-}
-
-pub(super) async fn decide(
-    gate: &Gate,
-    approval: ApprovalId,
-    params: DecideParams,
-) -> Result<Value, Problem> {
-    let DecideParams { decision, message, input } = params;
-    check::depth("input", input.as_ref())?;
-    match gate.decide(approval, decision, message, input).await? {
-        Reply::Decided(decision) => Ok(json!({ "approval": approval, "decision": decision })),
-        Reply::Done | Reply::Prompted { .. } | Reply::Answered(_) => Ok(Value::Null),
+impl<T: Serialize + JsonSchema> JsonAnswer for T {
+    fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string(self)
     }
 }
 
-pub(super) async fn answer(
-    gate: &Gate,
-    question: QuestionId,
-    params: AnswerParams,
-) -> Result<Value, Problem> {
-    check::depth("answers", params.answers.values())?;
-    match gate.answer(question, params.action, params.answers).await? {
-        Reply::Answered(answer) => Ok(json!({ "question": question, "answer": answer })),
-        Reply::Done | Reply::Prompted { .. } | Reply::Decided(_) => Ok(Value::Null),
+impl Call {
+    pub(super) fn new<P, A, W>(
+        name: &'static str,
+        verb: Verb,
+        path: &'static str,
+        access: Access,
+        handler: impl Fn(Gate, P) -> W + Send + Sync + 'static,
+    ) -> Self
+    where
+        P: DeserializeOwned + JsonSchema,
+        A: JsonAnswer + 'static,
+        W: Future<Output = Result<A, Problem>> + Send + 'static,
+    {
+        Self::located(name, verb, path, access, handler, |_| None)
     }
-}
 
-pub(super) async fn search(gate: &Gate, params: SearchParams) -> Result<Value, Problem> {
-    let hits = gate.search(params.q, bounded(params.limit, HITS)).await?;
-    let mut titles = HashMap::new();
-    let mut found = Vec::with_capacity(hits.len());
-    for hit in hits {
-        let title = match titles.entry(hit.session) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => match gate.session(hit.session).await {
-                Ok(session) => new.insert(session.title),
-                // Forgotten since it was found.
-                Err(HubError::UnknownSession) => continue,
-                Err(error) => return Err(error.into()),
-            },
-        };
-        found.push(json!({
-            "session": hit.session, "title": title, "seq": hit.seq, "item": hit.item, "snippet": hit.snippet,
-            "at": hit.at,
-        }));
+    /// A call that creates a session. Its response also has the path of the session.
+    pub(super) fn creating<P, W>(
+        name: &'static str,
+        path: &'static str,
+        access: Access,
+        handler: impl Fn(Gate, P) -> W + Send + Sync + 'static,
+    ) -> Self
+    where
+        P: DeserializeOwned + JsonSchema,
+        W: Future<Output = Result<SessionInfo, Problem>> + Send + 'static,
+    {
+        let location = |made: &SessionInfo| Some(format!("/api/v1/sessions/{}", made.session_id));
+        let call = Self::located(name, Verb::Post, path, access, handler, location);
+        Self { status: StatusCode::CREATED, ..call }
     }
-    Ok(json!({ "hits": found }))
-}
 
-/// Events as `export` writes them: their public JSON with the agent's own frame in `rawEvent`.
-pub(super) async fn import(gate: &Gate, params: ImportParams) -> Result<SessionInfo, Problem> {
-    let mut events = Vec::with_capacity(params.events.len());
-    for json in params.events {
-        let unreadable = |error| Problem::invalid(format!("cannot read an event: {error}"));
-        let event = serde_json::from_str(json.get()).map_err(unreadable)?;
-        let RawEventMember { raw_event } = serde_json::from_str(json.get()).map_err(unreadable)?;
-        let raw = raw_event.map(|raw| match serde_json::from_str::<String>(raw.get()) {
-            Ok(text) => text.into(),
-            Err(_) => raw.get().into(),
+    fn located<P, A, W>(
+        name: &'static str,
+        verb: Verb,
+        path: &'static str,
+        access: Access,
+        handler: impl Fn(Gate, P) -> W + Send + Sync + 'static,
+        location: fn(&A) -> Option<String>,
+    ) -> Self
+    where
+        P: DeserializeOwned + JsonSchema,
+        A: JsonAnswer + 'static,
+        W: Future<Output = Result<A, Problem>> + Send + 'static,
+    {
+        let begin: Begin = Box::new(move |gate, input| {
+            let work = handler(gate, input.read()?);
+            Ok(async move {
+                let answer = work.await?;
+                let json = answer.to_json().map_err(|_| Problem::our_fault())?;
+                Ok(CallResult { json, location: location(&answer) })
+            }
+            .boxed())
         });
-        events.push((event, raw));
+        Self {
+            name,
+            verb,
+            path,
+            access,
+            summary: "",
+            status: StatusCode::OK,
+            signature: Signature::of::<P, A>(),
+            members: LazyLock::new(Box::new(move || TakesMembers::of::<P>(path))),
+            stream: None,
+            begin,
+        }
     }
-    gate.import(ImportRequest { events, cwd: params.cwd, done: params.done }).await
+
+    /// Sets the summary, in one line.
+    pub(super) fn says(self, summary: &'static str) -> Self {
+        Self { summary, ..self }
+    }
+
+    /// Marks a call that refuses a request without a body, although no member is required: doing something with the
+    /// defaults would be more than the caller meant.
+    pub(super) fn with_body(self) -> Self {
+        Self { members: LazyLock::new(Box::new(|| TakesMembers::Required)), ..self }
+    }
+
+    /// Marks a call whose work continues after the answer.
+    pub(super) fn accepting(self) -> Self {
+        Self { status: StatusCode::ACCEPTED, ..self }
+    }
+
+    /// Lets HTTP answer with a stream.
+    pub(super) fn streaming(self, stream: StreamHandler) -> Self {
+        Self { stream: Some(stream), ..self }
+    }
+
+    /// Whether the call has parameters that are not in its path.
+    pub(super) fn members(&self) -> TakesMembers {
+        *self.members
+    }
+
+    /// Reads the parameters. Nothing happens before the returned future is polled.
+    pub(super) fn begin(&self, gate: Gate, input: &CallInput<'_>) -> Result<Work, Problem> {
+        (self.begin)(gate, input).map_err(|fault| unreadable(self.name, &fault))
+    }
 }
 
-/// Looks for conversations that were held elsewhere.
-pub(super) async fn import_past(gate: &Gate) -> Result<Value, Problem> {
-    let ImportedPast { found, new, unread } = gate.import_past().await?;
-    Ok(json!({ "found": found, "new": new, "unread": unread }))
+/// The problem for invalid parameters.
+pub(super) fn unreadable(method: &str, fault: &str) -> Problem {
+    Problem::invalid(format!("{method}: {fault}"))
 }
 
-/// How a session goes on in the agent's own terminal.
-pub(super) async fn hand_back(gate: &Gate, session: SessionId) -> Result<Value, Problem> {
-    let back = gate.hand_back(session).await?;
-    Ok(back.as_ref().map_or(Value::Null, in_words))
+/// The names in braces of a path.
+pub(super) fn path_names(path: &'static str) -> impl Iterator<Item = &'static str> {
+    path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+}
+
+impl TakesMembers {
+    fn of<P: JsonSchema>(path: &'static str) -> Self {
+        let schema = P::json_schema(&mut SchemaGenerator::default());
+        let in_path = |name: &str| path_names(path).any(|known| known == name);
+        let required = schema.get("required").and_then(|names| names.as_array());
+        let required = required.into_iter().flatten().filter_map(|name| name.as_str());
+        let members = schema.get("properties").and_then(|members| members.as_object());
+        match members.into_iter().flatten().any(|(name, _)| !in_path(name)) {
+            false => TakesMembers::No,
+            true if required.into_iter().all(in_path) => TakesMembers::Optional,
+            true => TakesMembers::Required,
+        }
+    }
 }

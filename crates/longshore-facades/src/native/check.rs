@@ -1,4 +1,4 @@
-//! What of a client's words is refused before anyone acts on it.
+//! Checks of a client's parameters, before the hub acts on them.
 
 use longshore_model::command::{Prompt, Refusal};
 use longshore_session::HubError;
@@ -7,13 +7,13 @@ use serde_json::Value;
 use crate::gate::Gate;
 use crate::problem::Problem;
 
-/// How many bytes a title, a key or the name of a model may have.
+/// The most bytes of a title, a key or the name of a model.
 const NAME_BYTES: usize = 1_000;
-/// How deep the data of a decision or an answer may be nested. An event holds it a few levels down, and what is
-/// nested more than 128 deep cannot be read back from the log.
+/// The deepest nesting of the data of a decision or an answer. An event holds this data a few levels down,
+/// and nobody can read back from the log what is nested more than 128 levels deep.
 const DEPTH: usize = 64;
 
-/// A title, a key, the name of a model: one that is given has words, and not too many.
+/// Checks a title, a key or the name of a model: it must not be empty or too long.
 pub(super) fn name(field: &str, given: Option<&str>) -> Result<(), Problem> {
     match given {
         Some(text) if text.trim().is_empty() => Err(Problem::invalid(format!("`{field}` is empty"))),
@@ -39,7 +39,7 @@ fn fits(value: &Value, left: usize) -> bool {
     }
 }
 
-/// Whether a session that does not exist yet could take this prompt.
+/// Checks whether a session that does not exist yet can take this prompt.
 pub(super) async fn first_prompt(gate: &Gate, agent: &str, prompt: &Prompt) -> Result<(), Problem> {
     if prompt.text.trim().is_empty() && prompt.attachments.is_empty() {
         return Err(HubError::from(Refusal::EmptyPrompt).into());

@@ -1,59 +1,63 @@
-//! The events of a session: a page of JSON, all of them as NDJSON, or live as server-sent events, as `Accept` says.
+//! The events of a session as streams: all events as NDJSON, or live events as server-sent events. The
+//! `Accept` header chooses.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path, Query};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, stream};
 use longshore_model::frame::Frame;
-use longshore_model::id::{Seq, SessionId};
-use longshore_session::{HubError, Subscription};
+use longshore_model::id::Seq;
+use longshore_session::{Subscription, WithRaw};
 use tracing::warn;
 
-use super::call;
+use super::call::unreadable;
+use super::input::CallInput;
 use super::params::EventsParams;
-use crate::gate::Gate;
+use crate::gate::{Gate, GateError};
 use crate::problem::Problem;
 
-/// How often a quiet stream says that it is still there.
+/// How often a quiet stream sends a sign of life.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How many events of a stream are read at once.
+/// How many events a stream reads at once.
 const PAGE: usize = 512;
 
-/// `GET /api/v1/sessions/{id}/events`.
-pub(super) async fn events(
+/// The stream for which the `Accept` header asks, if any.
+pub(super) fn stream(
     gate: Gate,
-    id: Result<Path<SessionId>, PathRejection>,
-    query: Result<Query<EventsParams>, QueryRejection>,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
-    let (Path(session), Query(mut params)) = (id?, query?);
+    input: &CallInput<'_>,
+    headers: &HeaderMap,
+) -> Option<BoxFuture<'static, Result<Response, Problem>>> {
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
-    if accept.contains("text/event-stream") {
-        params.after = last_event_id(&headers)?.unwrap_or(params.after);
-        return live(&gate, session, params).await;
+    let is_live = accept.contains("text/event-stream");
+    if !is_live && !accept.contains("application/x-ndjson") {
+        return None;
     }
-    if accept.contains("application/x-ndjson") {
-        return all(gate, session, params).await;
-    }
-    let page = call::events(&gate, session, params).await?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], page.to_json()).into_response())
+    let params = input.read::<EventsParams>().map_err(|fault| unreadable("events", &fault));
+    let last = if is_live { last_event_id(headers) } else { Ok(None) };
+    let streaming = async move {
+        let (params, last) = (params?, last?);
+        match is_live {
+            true => live(&gate, EventsParams { after: last.unwrap_or(params.after), ..params }).await,
+            false => all(gate, params).await,
+        }
+    };
+    Some(streaming.boxed())
 }
 
-/// Where a client that comes back left off. Browsers send it by themselves.
+/// The seq after which a returning client continues. Browsers send this header by themselves.
 fn last_event_id(headers: &HeaderMap) -> Result<Option<Seq>, Problem> {
     let Some(last) = headers.get("last-event-id").filter(|last| !last.is_empty()) else { return Ok(None) };
     let seq = last.to_str().ok().and_then(|last| last.parse().ok()).map(Seq);
     seq.map(Some).ok_or_else(|| Problem::invalid("`Last-Event-ID` is not the seq of an event"))
 }
 
-async fn live(gate: &Gate, session: SessionId, params: EventsParams) -> Result<Response, Problem> {
-    let subscription = gate.subscribe(session, params.after, call::with_raw(params.raw)).await?;
+async fn live(gate: &Gate, params: EventsParams) -> Result<Response, Problem> {
+    let subscription = gate.subscribe(params.session, params.after, with_raw(params.raw)).await?;
     let stream = stream::unfold(subscription, move |mut subscription: Subscription| async move {
         let text = match tokio::time::timeout(HEARTBEAT, subscription.next()).await {
             Err(_) => ":\n\n".to_owned(),
@@ -65,7 +69,7 @@ async fn live(gate: &Gate, session: SessionId, params: EventsParams) -> Result<R
                 text
             }
             Ok(Err(error)) => {
-                warn!(%session, %error, "a stream ends");
+                warn!(session = %params.session, %error, "a stream ends");
                 return None;
             }
         };
@@ -74,25 +78,29 @@ async fn live(gate: &Gate, session: SessionId, params: EventsParams) -> Result<R
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(stream)).into_response())
 }
 
-/// All events up to now, a line each. A log that cannot be read on cuts the body short, so that nobody takes the part
-/// for the whole.
-async fn all(gate: Gate, session: SessionId, params: EventsParams) -> Result<Response, Problem> {
+/// All events up to now, one per line. If the log cannot be read to the end, the body is cut short, so that
+/// nobody takes a part for the whole.
+async fn all(gate: Gate, params: EventsParams) -> Result<Response, Problem> {
+    let EventsParams { session, after, raw, .. } = params;
     let head = gate.session(session).await?.head;
-    let raw = params.raw;
-    let stream = stream::try_unfold((gate, params.after), move |(gate, after)| async move {
+    let stream = stream::try_unfold((gate, after), move |(gate, after)| async move {
         if after >= head {
             return Ok(None);
         }
-        let frames = gate.events(session, after, PAGE, call::with_raw(raw)).await?;
-        let Some(last) = frames.last().map(Frame::seq) else { return Ok::<_, HubError>(None) };
+        let frames = gate.events(session, after, PAGE, with_raw(raw)).await?;
+        let Some(last) = frames.last().map(Frame::seq) else { return Ok::<_, GateError>(None) };
         let lines: String = frames.iter().flat_map(|frame| [json_of(frame, raw), "\n".into()]).collect();
         Ok(Some((lines, (gate, last))))
     });
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(stream)).into_response())
 }
 
-/// The JSON of an event on one line. An agent's own frame may bring line breaks along; outside of strings, which
-/// cannot have any, they mean nothing.
+pub(super) fn with_raw(raw: bool) -> WithRaw {
+    if raw { WithRaw::Yes } else { WithRaw::No }
+}
+
+/// The JSON of an event on one line. An agent's own frame may contain line breaks. They mean nothing, because
+/// they are outside of strings: a JSON string cannot contain a line break.
 pub(super) fn json_of(frame: &Frame, raw: bool) -> Cow<'_, str> {
     if !raw {
         return frame.json().into();

@@ -1,19 +1,25 @@
-//! Our own protocol: everything the hub can do, over HTTP, as server-sent events, and on a JSON-RPC socket.
+//! The native protocol: everything that the hub can do, over HTTP, as server-sent events, and on a JSON-RPC
+//! socket.
 //!
-//! `call` holds what can be asked and what it comes to, once; `http` and `socket` are two ways to ask.
+//! `calls` lists each call once. `http` and `socket` serve the calls; `openapi` describes them.
 
-mod account;
+pub mod answers;
 mod call;
+mod calls;
 mod check;
 mod events;
 mod http;
+mod input;
 mod openapi;
 pub mod params;
 mod rpc;
 mod socket;
-mod socket_calls;
+mod socket_methods;
 
-pub(crate) use account::me;
+pub use call::{Call, Signature, Verb};
+pub use calls::calls;
+pub(crate) use calls::{access_of, me};
 pub use http::routes;
+pub(crate) use input::ByName;
 pub use openapi::document as openapi;
-pub(crate) use params::ByName;
+pub use socket_methods::{SocketMethod, socket_methods};

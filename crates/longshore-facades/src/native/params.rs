@@ -1,67 +1,87 @@
-//! What clients send: the parameters of every call.
+//! The parameters of the calls.
 
 use std::collections::BTreeMap;
-use std::marker::PhantomData;
 
 use longshore_model::approval::{AnswerAction, Decision};
 use longshore_model::capability::Mode;
 use longshore_model::command::{Attachment, Prompt, When};
 use longshore_model::device::{DeviceMode, PushSubscription};
-use longshore_model::id::{PromptId, Seq, SessionId};
+use longshore_model::event::EventJson;
+use longshore_model::id::{ApprovalId, DeviceId, PromptId, QuestionId, Seq, SessionId};
 use longshore_model::info::Status;
 use longshore_model::mcp::McpServer;
 use schemars::JsonSchema;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
-/// A new session.
+/// A session to open.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Open")]
 pub struct OpenParams {
-    /// Which agent: a name from `/api/v1/agents`.
+    /// The agent: a name from `/api/v1/agents`.
     pub agent: String,
     /// The work tree: an absolute path.
     pub cwd: String,
-    /// What to say first.
+    /// The first prompt.
     #[serde(default)]
     pub prompt: Option<PromptContent>,
-    /// The title; otherwise it is taken from the first prompt.
+    /// The title. Default: the beginning of the first prompt.
     #[serde(default)]
     pub title: Option<String>,
-    /// The model; otherwise the agent chooses.
+    /// The model. Default: the agent chooses.
     #[serde(default)]
     pub model: Option<String>,
-    /// How hard the agent shall think: one of the model's `efforts`; otherwise the agent chooses.
+    /// How hard the agent thinks: one of the model's `efforts`. Default: the agent chooses.
     #[serde(default)]
     pub effort: Option<String>,
-    /// What the agent may do without asking; otherwise `ask`, or where that is none of its modes, the one that allows least.
+    /// What the agent may do without asking. Default: `ask`; if the agent has no such mode, its mode that
+    /// allows least.
     #[serde(default)]
     pub mode: Option<Mode>,
-    /// Servers of tools (MCP) for the agent, besides those of the settings.
+    /// MCP servers for the agent, besides the servers of the settings.
     #[serde(default)]
     pub mcp_servers: Vec<McpServer>,
 }
 
-/// What is told of agents.
+/// No parameters.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoParams {}
+
+/// A session.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionParams {
+    /// The session.
+    pub session: SessionId,
+}
+
+/// A device.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceParams {
+    /// The device.
+    pub device: DeviceId,
+}
+
+/// What to return about agents.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ListAgentsParams {
-    /// Which of their models; `asked` unless said otherwise.
+    /// Which models to return. Default: `asked`.
     #[serde(default)]
     pub models: WhichModels,
 }
 
-/// Which models of an agent are told.
+/// Which models of an agent to return.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhichModels {
-    /// All: agents are asked, and each has a process to start for it. That may take seconds.
+    /// All models: the hub asks the agents, and each agent starts a process for that. This may take seconds.
     #[default]
     Asked,
-    /// Those that are known already. That takes no time.
+    /// The models that the hub knows already. This takes no time.
     Known,
 }
 
@@ -69,70 +89,72 @@ pub enum WhichModels {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ListModelsParams {
-    /// Its name.
+    /// The name of the agent.
     pub agent: String,
-    /// Whether it has to start for it, whatever is known.
+    /// Whether the agent must start a new process, even if its models are known.
     #[serde(default)]
     pub anew: bool,
 }
 
-/// Which sessions.
+/// Which sessions to list.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ListParams {
-    /// Only those of this status.
+    /// Only sessions with this status.
     #[serde(default)]
     pub status: Option<Status>,
-    /// Only those of this agent.
+    /// Only sessions of this agent.
     #[serde(default)]
     pub agent: Option<String>,
-    /// Only those whose title, preview or folder has this in it.
+    /// Only sessions with this text in their title, preview or folder.
     #[serde(default)]
     pub q: Option<String>,
-    /// Only those that are put away or closed, or only those that are neither (the default).
+    /// `true`: only archived and closed sessions. `false`: only the other sessions. Default: `false`.
     #[serde(default)]
     pub archived: Option<bool>,
-    /// How many; 50 unless said otherwise, 200 at most.
+    /// The most sessions of the page. Default: 50; maximum: 200.
     #[serde(default)]
     pub limit: Option<usize>,
-    /// Where the page begins: `next` of the page before.
+    /// Where the page begins: `next` of the previous page.
     #[serde(default)]
     pub cursor: Option<String>,
 }
 
-/// What to change of a session.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+/// The changes of a session.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Update")]
 pub struct UpdateParams {
-    /// Its title.
+    /// The session.
+    pub session: SessionId,
+    /// The new title.
     #[serde(default)]
     pub title: Option<String>,
-    /// Put it away, or take it out.
+    /// `true` archives the session; `false` takes it out of the archive.
     #[serde(default)]
     pub archived: Option<bool>,
     /// What the agent may do without asking.
     #[serde(default)]
     pub mode: Option<Mode>,
-    /// Its model.
+    /// The model.
     #[serde(default)]
     pub model: Option<String>,
-    /// How hard the agent shall think: one of the model's `efforts`.
+    /// How hard the agent thinks: one of the model's `efforts`.
     #[serde(default)]
     pub effort: Option<String>,
-    /// The order of the waiting prompts, the next one first.
+    /// The order of the waiting prompts; the next prompt comes first.
     #[serde(default)]
     pub queue: Option<Vec<PromptId>>,
 }
 
-/// Something to say.
+/// A prompt.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Say")]
 pub struct PromptParams {
-    /// What.
+    /// The session.
+    pub session: SessionId,
+    /// The content of the prompt.
     pub content: PromptContent,
-    /// The client's own name for it: the same key twice is one prompt.
+    /// The client's own key of the prompt. Two prompts with the same key are one prompt.
     #[serde(default)]
     pub key: Option<String>,
     /// What to do when the agent is busy.
@@ -140,26 +162,26 @@ pub struct PromptParams {
     pub when: When,
 }
 
-/// Words, or words and attachments.
+/// Text, or text and attachments.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "`content` is a text, or a list of {type: text, text} and {type: attachment, mediaType, data | path | url}"
 )]
 pub enum PromptContent {
-    /// Words.
+    /// Text.
     Text(String),
-    /// Piece by piece.
+    /// Several parts.
     Parts(Vec<PromptPart>),
 }
 
-/// A piece of a prompt.
+/// A part of a prompt.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum PromptPart {
-    /// Words.
+    /// Text.
     Text {
-        /// The words.
+        /// The text.
         text: String,
     },
     /// A file or an image.
@@ -167,7 +189,7 @@ pub enum PromptPart {
 }
 
 impl PromptContent {
-    /// As the waist has it.
+    /// The prompt in the vocabulary of the waist.
     pub fn into_prompt(self, key: Option<String>, when: When) -> Prompt {
         let parts = match self {
             PromptContent::Text(text) => return Prompt { text, attachments: Vec::new(), key, when },
@@ -184,31 +206,46 @@ impl PromptContent {
     }
 }
 
-/// How a waiting prompt shall read.
+/// The new text of a waiting prompt.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Rewrite")]
-pub struct RewriteParams {
-    /// The words.
+pub struct EditPromptParams {
+    /// The session.
+    pub session: SessionId,
+    /// The prompt.
+    pub prompt: PromptId,
+    /// The new text.
     pub text: String,
 }
 
-/// How to wake an agent.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+/// A waiting prompt.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Revive")]
+pub struct CancelPromptParams {
+    /// The session of the prompt.
+    pub session: SessionId,
+    /// The prompt.
+    pub prompt: PromptId,
+}
+
+/// How to wake an agent.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReviveParams {
-    /// Tell it what the log holds instead of relying on its own memory.
+    /// The session.
+    pub session: SessionId,
+    /// Whether the agent gets what the log holds, instead of using its own memory.
     #[serde(default)]
     pub from_log: bool,
 }
 
-/// Which held prompts are sent on.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+/// Which held prompts to send.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "SendQueued")]
 pub struct SendQueuedParams {
-    /// All of them; only the next one unless said otherwise.
+    /// The session.
+    pub session: SessionId,
+    /// Whether to send all held prompts. Default: only the next one.
     #[serde(default)]
     pub all: bool,
 }
@@ -216,14 +253,15 @@ pub struct SendQueuedParams {
 /// A decision on an approval.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Decide")]
 pub struct DecideParams {
-    /// What is decided.
+    /// The approval.
+    pub approval: ApprovalId,
+    /// The decision.
     pub decision: Decision,
-    /// What the agent is told with it.
+    /// A message to the agent.
     #[serde(default)]
     pub message: Option<String>,
-    /// The arguments that it may use instead of its own.
+    /// The arguments that the tool gets instead of the agent's own arguments.
     #[serde(default)]
     pub input: Option<Value>,
 }
@@ -231,191 +269,149 @@ pub struct DecideParams {
 /// An answer to a question.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Answer")]
 pub struct AnswerParams {
-    /// By field.
+    /// The question.
+    pub question: QuestionId,
+    /// The answers, by field.
     #[serde(default)]
     pub answers: BTreeMap<String, Value>,
-    /// Whether it is answered at all.
+    /// Whether the person answers, declines or cancels.
     #[serde(default)]
     pub action: AnswerAction,
 }
 
-/// Which events.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+/// Which events to return.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EventsParams {
-    /// Those after this seq; all unless said otherwise.
+    /// The session.
+    pub session: SessionId,
+    /// Only events after this seq. Default: all events.
     #[serde(default)]
     pub after: Seq,
-    /// How many of a page; 200 unless said otherwise, 1000 at most.
+    /// The most events of the page. Default: 200; maximum: 1000.
     #[serde(default)]
     pub limit: Option<usize>,
-    /// With the agents' own frames in `rawEvent`.
+    /// Whether to return the agents' own frames in `rawEvent`.
     #[serde(default)]
     pub raw: bool,
 }
 
-/// Where a copy leaves its origin.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+/// A copy of a session.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Fork")]
 pub struct ForkParams {
-    /// The seq of something that a person said: the copy has what came before that turn. All unless said otherwise.
+    /// The session to copy.
+    pub session: SessionId,
+    /// The seq of a prompt: the copy has only what came before the turn of that prompt. Default: the copy has
+    /// everything.
     #[serde(default)]
     pub before: Option<Seq>,
 }
 
-/// Which items of a timeline.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+/// Which items of a timeline to return.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TimelineParams {
-    /// Those that began before this seq; the newest unless said otherwise.
+    /// The session.
+    pub session: SessionId,
+    /// Only items that began before this seq. Default: the newest items.
     #[serde(default)]
     pub before: Option<Seq>,
-    /// How many; 50 unless said otherwise, 500 at most.
+    /// The most items of the page. Default: 50; maximum: 500.
     #[serde(default)]
     pub limit: Option<usize>,
 }
 
-/// What to look for.
+/// A search.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SearchParams {
-    /// The words.
+    /// The words to find.
     pub q: String,
-    /// How many hits; 20 unless said otherwise, 100 at most.
+    /// The most hits. Default: 20; maximum: 100.
     #[serde(default)]
     pub limit: Option<usize>,
 }
 
-/// What a code for a new device shall be good for.
+/// A code for a new device.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Pair")]
 pub struct PairParams {
-    /// What the device may do; `full` unless said otherwise.
+    /// What the device may do. Default: `full`.
     #[serde(default)]
     pub mode: DeviceMode,
-    /// Its name for people; otherwise it names itself.
+    /// The device's name for people. Default: the device names itself.
     #[serde(default)]
     pub label: Option<String>,
 }
 
-/// What a screen shows.
+/// What the caller's screen shows.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Shown")]
 pub struct PresenceParams {
-    /// The session; none when it shows something else.
+    /// The session on the screen; null if the screen shows something else.
     #[serde(default)]
     pub session: Option<SessionId>,
-    /// Whether anybody can see it.
+    /// Whether anybody can see the screen.
     pub visible: bool,
 }
 
-/// Where a browser wants to be woken.
+/// A browser's subscription to pushes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "PushSubscribe")]
 pub struct PushSubscribeParams {
-    /// As the browser gives it; members that we do not know are left alone.
+    /// The subscription as the browser gives it. The hub ignores unknown fields.
     pub subscription: PushSubscription,
 }
 
-/// Where a browser no longer wants to be woken.
+/// A subscription to delete.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Unsubscribe")]
 pub struct PushUnsubscribeParams {
-    /// The endpoint of its subscription; all of this device unless said otherwise.
+    /// The endpoint of the subscription. Default: all subscriptions of the caller.
     #[serde(default)]
     pub endpoint: Option<String>,
 }
 
-/// Since when.
+/// The time of the usage.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UsageParams {
-    /// How many days back; 30 unless said otherwise, 366 at most.
+    /// The number of days, back from today. Default: 30; maximum: 366.
     #[serde(default)]
     pub days: Option<u32>,
 }
 
-/// Which folder.
+/// A folder to list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FoldersParams {
-    /// An absolute path on the machine that runs the agents; its home folder unless said otherwise.
+    /// An absolute path on the machine that runs the agents. Default: the machine's home folder.
     #[serde(default)]
     pub path: Option<String>,
 }
 
-/// Events of an exported session, in order.
-#[derive(Debug, Deserialize)]
+/// Events of an exported session, in order. Several calls may import one session part by part.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ImportParams {
-    pub(super) events: Vec<Box<serde_json::value::RawValue>>,
-    /// The work tree in which the session goes on here.
+pub struct ImportParams {
+    /// The events as an export has them, with the agent's own frames in `rawEvent`.
+    #[schemars(with = "Vec<EventJson<'static>>")]
+    pub events: Vec<Box<RawValue>>,
+    /// The work tree in which the session continues here. Default: the folder in the file, if sessions of
+    /// this hub have been there.
     #[serde(default)]
-    pub(super) cwd: Option<String>,
-    /// Whether these are the last ones.
+    pub cwd: Option<String>,
+    /// Whether this is the last part.
     #[serde(default)]
-    pub(super) done: bool,
+    pub done: bool,
 }
 
-/// The agent's own frame, beside an event.
+/// The agent's own frame of an event.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RawEventMember {
     #[serde(default)]
-    pub(super) raw_event: Option<Box<serde_json::value::RawValue>>,
-}
-
-/// Parameters by name. A list would otherwise be taken for the fields in their order, which nobody has promised.
-#[derive(Debug)]
-pub(crate) struct ByName<T>(pub(crate) T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for ByName<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Fields<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
-            type Value = T;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<T, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(fields))
-            }
-        }
-        from.deserialize_map(Fields(PhantomData)).map(Self)
-    }
-}
-
-/// Nothing at all.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct NoParams {}
-
-/// From where to follow a session.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct SubscribeParams {
-    #[serde(default)]
-    pub(super) after: Seq,
-    #[serde(default)]
-    pub(super) raw: bool,
-}
-
-/// A prompt that was taken.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "Prompted")]
-pub struct PromptReceipt {
-    /// Its name.
-    pub prompt: PromptId,
-    /// The turn that it begins or steers.
-    pub turn: longshore_model::id::TurnId,
-    /// The event that recorded it.
-    pub seq: Seq,
+    pub(super) raw_event: Option<Box<RawValue>>,
 }

@@ -1,33 +1,27 @@
-//! JSON-RPC 2.0: how a request reads, and how it is answered.
+//! JSON-RPC 2.0: requests and responses.
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::params::ByName;
+use super::call::CallResult;
+use super::input::CallInput;
 use crate::problem::Problem;
 
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 const NO_METHOD: i32 = -32601;
 const INVALID_PARAMS: i32 = -32602;
-/// Everything else; our own code is in `data.code`.
+/// The code of all other errors. The hub's own code is in `data.code`.
 const OURS: i32 = -32000;
 
 /// A request of a client.
 #[derive(Debug)]
 pub(super) struct RpcRequest {
-    /// None for a notification, which is not answered.
+    /// None for a notification, which gets no response.
     id: Option<Value>,
     pub(super) method: String,
     params: Option<Box<RawValue>>,
-}
-
-/// An answer, as a value or as JSON that is there already.
-pub(super) enum RpcAnswer {
-    Value(Value),
-    Json(String),
 }
 
 #[derive(Deserialize)]
@@ -40,13 +34,13 @@ struct Envelope {
     params: Option<Box<RawValue>>,
 }
 
-/// A request with the id `null` wants an answer, one without an id does not.
+/// A request with the id `null` gets a response; a request without an id gets none.
 fn even_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(from).map(Some)
 }
 
 impl RpcRequest {
-    /// Reads a request; of one that is none, what to answer.
+    /// Reads a request. The error is the response to an invalid request.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let invalid = |code, id, fault: String| {
             error(&id, code, &Problem::invalid(format!("this is not a JSON-RPC request: {fault}")))
@@ -71,47 +65,27 @@ impl RpcRequest {
         Ok(Self { id, method, params })
     }
 
-    /// All parameters as one thing.
-    pub(super) fn params<T: DeserializeOwned>(&self) -> Result<T, Problem> {
-        let params = self.params.as_ref().map_or("{}", |params| params.get());
-        match serde_json::from_str(params) {
-            Ok(ByName(params)) => Ok(params),
-            Err(error) => Err(self.invalid(error)),
-        }
+    /// The parameters. The hub accepts parameters by name only.
+    pub(super) fn input(&self) -> CallInput<'_> {
+        CallInput::of_json(self.params.as_ref().map_or("{}", |params| params.get()))
     }
 
-    /// The parameter that says whom it concerns, and the others.
-    pub(super) fn params_of<N: DeserializeOwned, T: DeserializeOwned>(
-        &self,
-        name: &str,
-    ) -> Result<(N, T), Problem> {
-        let mut params: Map<String, Value> = self.params()?;
-        let named = params.remove(name).ok_or_else(|| self.invalid(format!("`{name}` is missing")))?;
-        let named =
-            serde_json::from_value(named).map_err(|error| self.invalid(format!("`{name}`: {error}")))?;
-        let rest = serde_json::from_value(Value::Object(params)).map_err(|error| self.invalid(error))?;
-        Ok((named, rest))
-    }
-
-    fn invalid(&self, fault: impl std::fmt::Display) -> Problem {
-        Problem::invalid(format!("{}: {fault}", self.method))
-    }
-
-    pub(super) fn answer(&self, answer: Result<RpcAnswer, Problem>) -> Option<String> {
+    pub(super) fn answer(&self, answer: Result<CallResult, Problem>) -> Option<String> {
         match answer {
-            Ok(RpcAnswer::Value(value)) => self.result(&value),
-            Ok(RpcAnswer::Json(json)) => {
-                self.id.as_ref().map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{json}}}"))
-            }
+            Ok(answer) => self.json(&answer.json),
             Err(problem) => self.problem(&problem),
         }
     }
 
-    pub(super) fn result(&self, result: &Value) -> Option<String> {
-        self.id.as_ref().map(|id| json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string())
+    pub(super) fn result(&self, result: &impl Serialize) -> Option<String> {
+        self.json(&json!(result).to_string())
     }
 
-    /// JSON-RPC wants a number; ours is in `data.code`.
+    fn json(&self, result: &str) -> Option<String> {
+        self.id.as_ref().map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}"))
+    }
+
+    /// The response with an error. JSON-RPC requires a number; the hub's own code is in `data.code`.
     pub(super) fn problem(&self, problem: &Problem) -> Option<String> {
         let code = match problem.code {
             "no_method" => NO_METHOD,

@@ -1,12 +1,12 @@
 //! The socket: JSON-RPC 2.0 over one WebSocket, for any number of sessions.
 //!
-//! - A client calls `subscribe {session, after}` and gets `event` notifications from there on.
+//! - A client calls `subscribe {session, after}` and gets `event` notifications after that seq.
 //! - `watch` brings `session` notifications: the rows of sessions as they change.
-//! - Every other method is a call of [`super::call`].
+//! - Every other method is a call of [`super::calls`].
 //!
-//! One task serves one socket. Subscriptions are cursors, so a client that does not read makes this task wait and
-//! nobody else; after [`READ_WITHIN`](crate::serve::READ_WITHIN) it is cut off, and resumes from its seq when it
-//! comes back.
+//! One task serves one socket. A subscription is a cursor, so a client that does not read blocks only this
+//! task. After [`READ_WITHIN`](crate::serve::READ_WITHIN) the hub cuts the client off; when the client comes
+//! back, it continues after its last seq.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,41 +19,43 @@ use axum::response::Response;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, SinkExt, StreamExt};
-use longshore_model::id::{Seq, SessionId};
+use longshore_model::id::SessionId;
 use longshore_session::{Change, Frames, HubError, Subscription};
 use serde_json::json;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::oneshot;
 
-use super::events::json_of;
+use super::answers::Nothing;
+use super::events::{json_of, with_raw};
+use super::params::SessionParams;
 use super::rpc::{RpcRequest, notification};
-use super::socket_calls::{SocketCall, dispatch};
+use super::socket_methods::{self, SocketCall, SubscribeParams, Subscribed, Unsubscribed, Watching};
 use crate::berth::Berth;
 use crate::gate::Gate;
 use crate::intake;
 use crate::problem::Problem;
 
-/// How much is read of a client at once. Every look whether a client spoke clears that much memory first, and most
-/// of what clients say is short.
+/// How many bytes the socket reads at once. Every poll clears that much memory first, and most messages of
+/// clients are short.
 const READ_BUFFER: usize = 8 << 10;
-/// How many calls of one socket may be under way; more are refused as busy.
+/// The most calls of one socket at a time. The hub refuses further calls as busy.
 const CALLS: usize = 32;
-/// How many sessions one socket may follow; further subscriptions are refused.
+/// The most sessions that one socket may follow. The hub refuses further subscriptions.
 const SUBSCRIPTIONS: usize = 1_000;
-/// How often a quiet socket is asked whether it is still there.
+/// How often the hub pings a quiet socket.
 const PING_EVERY: Duration = Duration::from_secs(20);
-/// How often it is looked whether a message gets on.
+/// How often the hub checks whether a message makes progress.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
-/// How long a client that has to leave may take to hear so.
+/// How long a client that is cut off may take to receive the reason.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// The code with which a socket ends whose token was revoked or rotated.
+/// The close code for a socket whose token was revoked or rotated.
 const DISMISSED: u16 = 4401;
-/// The one for a client that takes too long over a message.
+/// The close code for a client that takes too long over a message.
 const TOO_SLOW: u16 = 1008;
 
-/// What stands before an event's own JSON in its notification; a brace stands after it.
+/// The text before an event's own JSON in its notification. A brace follows the JSON.
 const EVENT_BEGIN: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":";
 
 /// `GET /api/v1/socket`.
@@ -82,12 +84,12 @@ pub(super) async fn upgrade(
     }))
 }
 
-/// Waits for the next frames of one session, and can be told to stop.
+/// Waits for the next frames of one session until it is cancelled.
 type Following = BoxFuture<'static, Option<(Subscription, oneshot::Receiver<()>, Result<Frames, HubError>)>>;
 
 struct Link {
     gate: Gate,
-    /// The place of its connection, where what it has begun to say is counted.
+    /// The berth of the connection, which counts the unfinished messages of the client.
     berth: Option<Arc<Berth>>,
     socket: WebSocket,
     calls: FuturesUnordered<BoxFuture<'static, Option<String>>>,
@@ -96,11 +98,12 @@ struct Link {
     changes: Option<broadcast::Receiver<Change>>,
 }
 
-/// The client is gone or has to go.
+/// The client is gone or must leave.
 struct Over;
 
 impl Link {
-    /// Until either side ends it. Whoever has to leave is told nothing more, whatever was under way.
+    /// Runs until either side ends the connection. A client that must leave gets no further messages, even if
+    /// calls are under way.
     async fn run(mut self) {
         let caller = self.gate.caller().clone();
         let dismissed = tokio::select! {
@@ -140,14 +143,14 @@ impl Link {
     }
 
     async fn received(&mut self, message: Message) -> Result<(), Over> {
-        // Held until it is answered: what was read is worked on longer than it is read.
+        // Held until the response: the hub works on a message for longer than it reads it.
         let holding = self.berth.as_ref().and_then(|berth| berth.frames.message());
         let text = match message {
             Message::Text(text) => text,
             Message::Binary(_) => return self.close(1003, "this socket accepts only text").await,
             Message::Ping(_) | Message::Pong(_) => return Ok(()),
             Message::Close(_) => {
-                // The answer to a farewell is a farewell; it waits in the socket to be flushed.
+                // The answer to a close frame is a close frame; it waits in the socket to be flushed.
                 let _ = self.write(Vec::new()).await;
                 return Err(Over);
             }
@@ -156,50 +159,47 @@ impl Link {
             Ok(request) => request,
             Err(answer) => return self.reply(Some(answer)).await,
         };
-        match dispatch(&request, &self.gate) {
-            SocketCall::Subscribe { session, after, raw } => {
-                self.subscribe(&request, session, after, raw).await
+        match socket_methods::find(&request) {
+            Ok(SocketCall::Subscribe(params)) => self.subscribe(&request, params).await,
+            Ok(SocketCall::Unsubscribe(SessionParams { session })) => {
+                let subscribed = self.stops.remove(&session).is_some();
+                self.reply(request.result(&Unsubscribed { session, subscribed })).await
             }
-            SocketCall::Unsubscribe { session } => {
-                let was = self.stops.remove(&session).is_some();
-                self.reply(request.result(&json!({ "session": session, "subscribed": was }))).await
+            Ok(SocketCall::Watch(watching)) => {
+                self.changes = watching.then(|| self.gate.changes());
+                self.reply(request.result(&Watching { watching })).await
             }
-            SocketCall::Watch { on } => {
-                self.changes = on.then(|| self.gate.changes());
-                self.reply(request.result(&json!({ "watching": on }))).await
-            }
-            SocketCall::Ask(_) if self.calls.len() >= CALLS => {
-                self.reply(request.problem(&Problem::too_many_requests())).await
-            }
-            SocketCall::Ask(answer) => {
-                self.calls.push(
-                    async move {
-                        let answer = request.answer(answer.await);
-                        drop(holding);
-                        answer
-                    }
-                    .boxed(),
-                );
-                Ok(())
-            }
-            SocketCall::Bad(problem) => self.reply(request.problem(&problem)).await,
+            Ok(SocketCall::Ping) => self.reply(request.result(&Nothing {})).await,
+            Ok(SocketCall::Table(call)) => match call.begin(self.gate.clone(), &request.input()) {
+                Ok(_) if self.calls.len() >= CALLS => {
+                    self.reply(request.problem(&Problem::too_many_requests())).await
+                }
+                Ok(work) => {
+                    self.calls.push(
+                        async move {
+                            let answer = request.answer(work.await);
+                            drop(holding);
+                            answer
+                        }
+                        .boxed(),
+                    );
+                    Ok(())
+                }
+                Err(problem) => self.reply(request.problem(&problem)).await,
+            },
+            Err(problem) => self.reply(request.problem(&problem)).await,
         }
     }
 
-    /// Follows a session from a cursor. Following it anew replaces the old cursor.
-    async fn subscribe(
-        &mut self,
-        request: &RpcRequest,
-        session: SessionId,
-        after: Seq,
-        raw: bool,
-    ) -> Result<(), Over> {
+    /// Follows a session after a seq. A new subscription of a session replaces the old one.
+    async fn subscribe(&mut self, request: &RpcRequest, params: SubscribeParams) -> Result<(), Over> {
+        let SubscribeParams { session, after, raw } = params;
         if self.stops.len() >= SUBSCRIPTIONS && !self.stops.contains_key(&session) {
             return self.reply(request.problem(&Problem::too_many_subscriptions(SUBSCRIPTIONS))).await;
         }
-        match self.gate.subscribe(session, after, super::call::with_raw(raw)).await {
+        match self.gate.subscribe(session, after, with_raw(raw)).await {
             Ok(subscription) => {
-                self.reply(request.result(&json!({ "session": session, "after": after }))).await?;
+                self.reply(request.result(&Subscribed { session, after })).await?;
                 let (stop, stopped) = oneshot::channel();
                 self.stops.insert(session, stop);
                 self.following.push(next_of(subscription, stopped));
@@ -240,13 +240,13 @@ impl Link {
             Ok(Change::Erased(session)) => {
                 self.send(vec![notification("sessionDeleted", &json!({ "session": session }))]).await
             }
-            // Too many changed at once to tell one by one.
+            // Too many rows changed at once to send each change.
             Err(RecvError::Lagged(_)) => self.send(vec![notification("relist", &json!({}))]).await,
             Err(RecvError::Closed) => Err(Over),
         }
     }
 
-    /// Sends an answer, where one is wanted.
+    /// Sends a response, if the client wants one.
     async fn reply(&mut self, answer: Option<String>) -> Result<(), Over> {
         match answer {
             Some(answer) => self.send(vec![answer]).await,
@@ -258,8 +258,8 @@ impl Link {
         self.write(lines.into_iter().map(|line| Message::Text(line.into())).collect()).await
     }
 
-    /// Feeds all, then flushes once: one system call for a whole batch. Ends with an error when the client does not
-    /// read: the connection itself sees to that.
+    /// Queues all messages, then flushes once: one system call for a whole batch. Ends with an error if the
+    /// client does not read; the connection itself detects that.
     async fn write(&mut self, messages: Vec<Message>) -> Result<(), Over> {
         for message in messages {
             self.socket.feed(message).await.map_err(|_| Over)?;

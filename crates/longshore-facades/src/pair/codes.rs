@@ -1,14 +1,13 @@
-//! Pairing codes: eight letters that nobody mistakes, good for five minutes and for one device. The link that a phone
-//! scans has sixteen letters more, which nobody types.
+//! Pairing codes: eight unmistakable letters that work for five minutes and for one device. The link that a phone scans
+//! has sixteen more letters, which nobody types.
 //!
 //! # How long guessing takes
 //!
-//! There are 31^8 = 8.5e11 codes. One address is heard 10 times a minute, and as many addresses are remembered as make
-//! [`GUESSES`] a minute over all; an IPv6 network is one address. Whoever has 4096 addresses and nothing else to do
-//! guesses one given code in its five minutes with a chance of 5 * 40960 / 8.5e11 = 1 in 4 million. With thirty codes
-//! standing at every moment, which is as many as can be made, he would need 8.5e11 / (40960 * 30) minutes: 480 days.
-//! A link has 31^24 = 6e35 forms. It cannot be guessed, and so it is heard however many wrong ones came before: nobody can
-//! keep others from pairing.
+//! There are 31^8 = 8.5e11 codes. The hub accepts 10 guesses per minute and address, and [`GUESSES`] per minute in total;
+//! an IPv6 network is one address. An attacker with 4096 addresses guesses one given code in its five minutes with a
+//! chance of 5 * 40960 / 8.5e11 = 1 in 4 million. With thirty codes valid at every moment, which is the maximum, the
+//! attacker needs 8.5e11 / (40960 * 30) minutes: 480 days. A link has 31^24 = 6e35 forms and cannot be guessed, so the
+//! hub accepts it after any number of wrong codes: nobody can keep others from pairing.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -23,34 +22,34 @@ use tokio::time::Instant;
 use crate::auth::{Maker, Throttle};
 use crate::problem::Problem;
 
-/// No letter or figure that looks like another.
+/// Letters and digits that nobody mistakes for each other.
 const LETTERS: &[u8; 31] = b"ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 const LENGTH: usize = 8;
-/// How many letters a link has after those of its code.
+/// The additional letters of a link.
 const TAIL: usize = 16;
 
-/// How long a code can be used.
+/// How long a code works.
 pub(crate) const VALID: Duration = Duration::from_secs(5 * 60);
-/// How many codes may be made within a minute; so there are never more than thirty that can be used.
+/// The most codes per minute, so at most thirty codes work at any time.
 const MADE_PER_MINUTE: u32 = 6;
-/// How many wrong codes a minute one address may offer, and all together.
+/// The most wrong codes per minute, per address and in total.
 pub(crate) const GUESSES: (u32, u32) = (10, 40_960);
 
-/// What a code stands for.
+/// What a code offers.
 #[derive(Clone, Debug)]
 pub(crate) struct Offer {
     pub(crate) mode: DeviceMode,
     pub(crate) label: Option<String>,
-    /// Where a phone goes with it.
+    /// The address that a phone opens.
     pub(crate) url: String,
-    /// The code as the link has it.
+    /// The code in its long form, as in the link.
     pub(crate) long: String,
-    /// Who made it.
+    /// Who made the code.
     pub(crate) by: Maker,
     until: Instant,
 }
 
-/// The codes that can be used.
+/// All codes that work.
 #[derive(Debug)]
 pub(crate) struct Codes {
     offers: Mutex<HashMap<String, Offer>>,
@@ -67,7 +66,7 @@ impl Default for Codes {
 }
 
 impl Codes {
-    /// A new code. `url` says where a phone goes with the long one.
+    /// Makes a code. `url` makes the link from the long code.
     pub(crate) fn make(
         &self,
         mode: DeviceMode,
@@ -86,13 +85,13 @@ impl Codes {
         Ok((code, offer))
     }
 
-    /// What a code stands for, without using it.
+    /// What a code offers, without using the code.
     pub(crate) fn look(&self, code: &str) -> Option<Offer> {
         self.offers().get(&plain(code)).cloned()
     }
 
-    /// Uses a code up. Whoever guesses has to wait, and then even the right one is not listened to: it is short enough
-    /// to be found by trying. That of a link is not.
+    /// Uses a code. A caller that guesses must wait, and then even the right short code fails, because it
+    /// could be found by trying. A link always works.
     pub(crate) fn take(&self, code: &str, from: Option<IpAddr>) -> Result<Offer, Problem> {
         let code = plain(code);
         if let Some(offer) = self.take_long(&code) {
@@ -108,7 +107,7 @@ impl Codes {
         })
     }
 
-    /// Compares with each as a whole, so that the time it takes tells nothing of the short code.
+    /// Compares with each long code as a whole, so that the time reveals nothing of the short code.
     fn take_long(&self, code: &str) -> Option<Offer> {
         let mut offers = self.offers();
         let is_it = |offer: &Offer| bool::from(offer.long.as_bytes().ct_eq(code.as_bytes()));
@@ -116,22 +115,22 @@ impl Codes {
         offers.remove(&short)
     }
 
-    /// Puts back what was taken and led to nothing.
+    /// Puts back a code that led to nothing.
     pub(crate) fn put_back(&self, offer: Offer) {
         self.offers().insert(offer.long[..LENGTH].to_owned(), offer);
     }
 
-    /// Forgets all codes.
+    /// Voids all codes.
     pub(crate) fn clear(&self) {
         self.offers().clear();
     }
 
-    /// Forgets the codes that a device made.
+    /// Voids the codes that a device made.
     pub(crate) fn clear_of(&self, device: DeviceId) {
         self.offers().retain(|_, offer| offer.by.device != Some(device));
     }
 
-    /// Only those that can still be used.
+    /// The codes that still work.
     fn offers(&self) -> MutexGuard<'_, HashMap<String, Offer>> {
         let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -140,7 +139,7 @@ impl Codes {
     }
 }
 
-/// As people type it.
+/// The code without case, blanks and dashes.
 fn plain(code: &str) -> String {
     code.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect()
 }

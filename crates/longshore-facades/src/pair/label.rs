@@ -1,13 +1,14 @@
-//! The names of devices, as people read them beside what was decided: nobody is to be taken for somebody else.
+//! The names of devices. Decisions show these names, so no device may look like somebody else.
 
 use std::ops::RangeInclusive;
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
-/// How many letters the name of a device may have; the others are cut off.
+/// The most letters of a device's name; the rest is cut off.
 const LENGTH: usize = 80;
 
-/// The name of a device: a line, not too long, of letters that can be told apart, and no name that stands for somebody else.
+/// The name of a device: one line of bounded length, in letters that people can tell apart, and not a name
+/// that stands for somebody else.
 pub(super) fn named(label: Option<&str>) -> String {
     let clean: String = label
         .unwrap_or_default()
@@ -27,7 +28,8 @@ pub(super) fn named(label: Option<&str>) -> String {
     }
 }
 
-/// The name, or with a number when a device has it already: nobody could tell which of them decided something.
+/// The name, or the name with a number if another device has it already: nobody could tell which of them
+/// decided.
 pub(crate) fn told_apart(name: String, taken: &[&str]) -> String {
     let lower = |text: &str| text.to_lowercase();
     let is_free = |name: &String| !taken.iter().any(|other| lower(other) == lower(name));
@@ -35,8 +37,8 @@ pub(crate) fn told_apart(name: String, taken: &[&str]) -> String {
     std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or(name)
 }
 
-/// Whether a name reads like one of those that are no devices: letters that look like Latin ones count as these, with or
-/// without marks, small, raised or in circles.
+/// Whether a name reads like a name that is no device. Letters that look like Latin ones count as Latin, with
+/// or without marks, small, raised or in circles.
 fn stands_for_somebody(name: &str) -> bool {
     let skeleton: String = DecomposingNormalizerBorrowed::new_nfkd()
         .normalize(name)
@@ -49,7 +51,7 @@ fn stands_for_somebody(name: &str) -> bool {
     taken.contains(&skeleton.as_str())
 }
 
-/// The Latin letter that a letter or figure is easily taken for.
+/// The Latin letter that this letter or digit looks like.
 fn looks_like(c: char) -> char {
     match c {
         'а' | 'α' | 'ɑ' => 'a',
@@ -72,7 +74,8 @@ fn looks_like(c: char) -> char {
     }
 }
 
-/// Letters in which people write names. Others look like these, or like nothing that most could tell apart.
+/// The letters in which people write names. Other letters look like these, or like nothing that most people
+/// could tell apart.
 const PLAIN: [RangeInclusive<char>; 23] = [
     'A'..='\u{24f}',
     '\u{370}'..='\u{5ff}',
@@ -99,13 +102,13 @@ const PLAIN: [RangeInclusive<char>; 23] = [
     '\u{30000}'..='\u{3ffff}',
 ];
 
-/// Whether a sign is a letter in which nobody writes a name: phonetic, in a box, of a script that few can read.
+/// Whether nobody writes a name with this letter: phonetic, in a box, of a script that few people can read.
 fn is_odd(c: char) -> bool {
     let boxed = ('\u{1f100}'..='\u{1f1ff}').contains(&c);
     boxed || (c.is_alphabetic() && !PLAIN.iter().any(|plain| plain.contains(&c)))
 }
 
-/// How many of the scripts that are taken for each other a name has letters of.
+/// How many of the scripts that people confuse a name uses.
 fn scripts_of(name: &str) -> usize {
     let has = |is: fn(char) -> bool| usize::from(name.chars().any(is));
     has(|c| c.is_ascii_alphabetic() || ('\u{c0}'..='\u{24f}').contains(&c))
@@ -114,7 +117,7 @@ fn scripts_of(name: &str) -> usize {
         + has(|c| ('\u{530}'..='\u{58f}').contains(&c))
 }
 
-/// Signs that show nothing, stand on the letter before, or turn the direction of writing.
+/// Whether a character is invisible, stands on the previous letter, or changes the direction of writing.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'

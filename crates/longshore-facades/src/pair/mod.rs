@@ -1,11 +1,11 @@
-//! Pairing: how a new device gets a token of its own, and a browser its cookie.
+//! Pairing: how a new device gets its own token, and a browser its cookie.
 //!
 //! ```text
-//! whoever may    POST /admin/pair/new {mode?, label?}   -> {code, expiresAt, pairUrl, addresses}
-//! the phone      opens pairUrl, or types the code
-//!                POST /pair/consume {code, label?}      -> {token, device}, and the cookie
-//! a browser      POST /pair/token {token}               -> who that is, and the cookie
-//!                DELETE /pair/token                     takes the cookie back
+//! an allowed caller  POST /admin/pair/new {mode?, label?}   -> {code, expiresAt, pairUrl, addresses}
+//! the phone          opens pairUrl, or its owner types the code
+//!                    POST /pair/consume {code, label?}      -> {token, device}, and the cookie
+//! a browser          POST /pair/token {token}               -> the caller's identity, and the cookie
+//!                    DELETE /pair/token                     deletes the cookie
 //! ```
 
 mod codes;
@@ -23,30 +23,30 @@ use qrcode::QrCode;
 use qrcode::render::svg;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use crate::auth::{self, Access, Token};
 use crate::gate::Gate;
 use crate::guard;
 use crate::intake::{Cut, PacedBody, TINY};
+use crate::native::answers::{PairedDevice, PairingCode};
 use crate::native::{ByName, me};
 use crate::problem::Problem;
 use crate::router::App;
 
 pub(crate) use codes::{Codes, VALID};
 
-/// What the phone sends.
+/// The request of a phone.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Consume {
     /// The code; case, blanks and dashes do not matter.
     pub code: String,
-    /// What the device calls itself.
+    /// The name of the device.
     #[serde(default)]
     pub label: Option<String>,
 }
 
-/// A token that somebody pasted.
+/// A token that a person pasted.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pasted {
@@ -54,51 +54,46 @@ pub struct Pasted {
     pub token: String,
 }
 
-/// What nobody needs a token for.
+/// The calls that need no token.
 pub(crate) fn routes() -> Router<App> {
     Router::new().route("/pair/consume", post(consume)).route("/pair/token", post(pasted).delete(forget))
 }
 
-/// A new code, and where a phone goes with it.
-pub(crate) fn new_code(gate: &Gate, mode: DeviceMode, label: Option<String>) -> Result<Value, Problem> {
+/// A new code, with its link.
+pub(crate) fn new_code(gate: &Gate, mode: DeviceMode, label: Option<String>) -> Result<PairingCode, Problem> {
     gate.app().new_code(mode, label, gate.caller().device(), gate.base())
 }
 
 impl App {
-    /// A new code for a device that is reached under this address.
+    /// A new code for a device that reaches the hub at this address.
     fn new_code(
         &self,
         mode: DeviceMode,
         label: Option<String>,
         by: Option<longshore_model::id::DeviceId>,
         base: &str,
-    ) -> Result<Value, Problem> {
+    ) -> Result<PairingCode, Problem> {
         let by = self.keys.maker(by);
         let (code, offer) = self.codes.make(mode, label, by, |code| self.link(base, code))?;
-        let expires = self.hub.now().plus_millis(VALID.as_millis() as i64);
-        let addresses = &self.addresses[..];
-        Ok(json!({
-            "code": code, "expiresAt": expires, "pairUrl": offer.url, "mode": mode, "addresses": addresses,
-        }))
+        let expires_at = self.hub.now().plus_millis(VALID.as_millis() as i64);
+        Ok(PairingCode { code, expires_at, pair_url: offer.url, mode, addresses: self.addresses.to_vec() })
     }
 
-    /// Where a phone goes with a code. Behind the sign, so that no server and no log on the way reads it.
+    /// The link for a code. The code is behind the `#`, so that no server on the way logs it.
     fn link(&self, base: &str, code: &str) -> String {
         let ca = self.authority().map(|ca| format!("?ca={}", ca.fingerprint)).unwrap_or_default();
         format!("{base}/pair{ca}#{code}")
     }
 
-    /// A code with which the owner's own browser is signed in, for whoever starts the hub at a terminal: that of a link, which
-    /// nobody can guess.
+    /// A code that signs the owner's own browser in, in its long form, which nobody can guess.
     pub fn first_code(&self) -> Option<String> {
         let link = self.first_link("")?;
         link.split_once('#').map(|(_, code)| code.to_owned())
     }
 
-    /// A link with which a phone pairs, for whoever starts the hub at a terminal.
+    /// A link that pairs a phone, for a person who starts the hub at a terminal.
     pub fn first_link(&self, base: &str) -> Option<String> {
-        let made = self.new_code(DeviceMode::Full, None, None, base).ok()?;
-        made["pairUrl"].as_str().map(str::to_owned)
+        self.new_code(DeviceMode::Full, None, None, base).ok().map(|made| made.pair_url)
     }
 }
 
@@ -127,7 +122,7 @@ pub(crate) async fn qr(
 pub(crate) struct OfCode {
     /// The code.
     pub(crate) code: String,
-    /// One of the hub's addresses, in place of the one that `pairUrl` names.
+    /// One of the hub's addresses, instead of the one in `pairUrl`.
     #[serde(default)]
     pub(crate) address: Option<String>,
 }
@@ -144,8 +139,8 @@ async fn consume(State(app): State<App>, request: Request) -> Result<Response, P
             Err(Problem::bad_code())
         }
         Ok((token, device)) => {
-            let told = json!({ "token": token.reveal(), "device": device });
-            Ok(with_cookie(Json(told).into_response(), auth::given(&token, secure)))
+            let paired = PairedDevice { token: token.reveal().to_owned(), device };
+            Ok(with_cookie(Json(paired).into_response(), auth::given(&token, secure)))
         }
         Err(problem) => {
             app.codes.put_back(offer);
@@ -164,13 +159,13 @@ async fn pasted(State(app): State<App>, request: Request) -> Result<Response, Pr
     Ok(with_cookie(Json(me(&caller)).into_response(), auth::given(&token, secure)))
 }
 
-/// Only for pages of our own: another one could log a browser out.
+/// Deletes the cookie. Only our own pages may do that: another page could log a browser out.
 async fn forget(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
     guard::same_origin(&headers)?;
     Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), auth::forgotten(is_secure(&app, &headers))))
 }
 
-/// What somebody says whom nobody knows: little, and soon.
+/// The body of an unknown caller: short and quick.
 async fn body<T: for<'de> Deserialize<'de>>(request: Request) -> Result<T, Problem> {
     if auth::longer_than(request.headers(), TINY) {
         return Err(Problem::too_large(TINY));
@@ -184,7 +179,7 @@ async fn body<T: for<'de> Deserialize<'de>>(request: Request) -> Result<T, Probl
     }
 }
 
-/// Whether the browser is on TLS, be it ours or that of a proxy before us.
+/// Whether the browser uses TLS, ours or a proxy's.
 fn is_secure(app: &App, headers: &HeaderMap) -> bool {
     let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
     app.secure() || origin.is_some_and(|origin| origin.starts_with("https://"))

@@ -1,28 +1,35 @@
-//! What a push says: which session, and the actual question or the first line of the result.
+//! The content of a push: which session, and the question itself or the first line of the result.
 
 use longshore_model::approval::{Decision, Subject};
 use longshore_model::describe::{head_and_tail, reveal};
 use longshore_model::id::{ApprovalId, SessionId};
 use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
 use longshore_model::item::{FileChange, FileChangeKind};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How many letters of a title and of a body are told: a lock screen shows no more.
+/// The most letters of a title and of a body; a lock screen shows no more.
 const TITLE: usize = 120;
 const BODY: usize = 400;
-/// How many letters and lines of a wish every lock screen shows: only what is read whole is allowed from there.
+/// The most letters and lines that every lock screen shows. Only a request that fits can be allowed there.
 const AT_A_GLANCE: usize = 200;
 const GLANCE_LINES: usize = 6;
 
-/// Why somebody is woken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// Why the hub sends a push.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum PushKind {
+pub enum PushKind {
+    /// An agent waits for a decision.
     Approval,
+    /// An agent waits for an answer.
     Question,
+    /// A turn is over.
     Finished,
+    /// A turn failed.
     Failed,
+    /// An agent says nothing any more.
     Stalled,
+    /// Somebody tries whether pushes arrive.
     Test,
 }
 
@@ -36,29 +43,36 @@ impl PushKind {
     }
 }
 
-/// What a push says.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// The content of a push.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct PushMessage {
-    pub(crate) kind: PushKind,
-    pub(crate) title: String,
-    pub(crate) body: String,
+pub struct PushMessage {
+    /// Why somebody is woken.
+    pub kind: PushKind,
+    /// The session, for people.
+    pub title: String,
+    /// What it is about, for people.
+    pub body: String,
+    /// The session.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) session: Option<SessionId>,
+    pub session: Option<SessionId>,
+    /// The approval.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) approval: Option<ApprovalId>,
-    /// Where a tap leads.
-    pub(crate) url: String,
+    pub approval: Option<ApprovalId>,
+    /// The page that a tap opens.
+    pub url: String,
+    /// The buttons of the notification.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) actions: Vec<Action>,
+    pub actions: Vec<PushAction>,
 }
 
 /// A button of the notification.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Action {
-    /// The decision that it stands for.
-    pub(crate) action: Decision,
-    pub(crate) title: &'static str,
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PushAction {
+    /// The decision that the button sends.
+    pub action: Decision,
+    /// The text of the button.
+    pub title: &'static str,
 }
 
 impl PushMessage {
@@ -94,7 +108,7 @@ impl PushMessage {
             .filter(|(decision, _)| offered(*decision));
         Self {
             approval: Some(open.request.approval),
-            actions: actions.map(|(action, title)| Action { action, title }).collect(),
+            actions: actions.map(|(action, title)| PushAction { action, title }).collect(),
             ..Self::about(info, PushKind::Approval, &body)
         }
     }
@@ -129,14 +143,14 @@ impl PushMessage {
         }
     }
 
-    /// For a device that may not decide.
+    /// The same push without buttons, for a device that may not decide.
     #[must_use]
     pub(super) fn without_actions(&self) -> Self {
         Self { actions: Vec::new(), ..self.clone() }
     }
 }
 
-/// All that would happen, in words. Where that is too long for a lock screen, it is not allowed from there.
+/// Everything that would happen, in words. A text that is too long for a lock screen cannot be allowed there.
 fn wish(subject: &Subject, home: &str) -> String {
     match subject {
         Subject::Command { command, cwd, .. } => match cwd.as_deref().filter(|cwd| *cwd != home) {
@@ -166,7 +180,7 @@ fn deed(change: &FileChange) -> String {
     format!("{does} {}{}", change.path, to.unwrap_or_default())
 }
 
-/// Whether the agent says what would happen: of some edits it names the files only, or not even them.
+/// Whether the agent says what would happen. For some edits it names only the files, or not even those.
 fn is_told(subject: &Subject) -> bool {
     match subject {
         Subject::Edit { changes, .. } => {

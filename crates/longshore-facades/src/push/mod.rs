@@ -1,15 +1,15 @@
-//! Web Push: wakes the devices of whoever is waited for, also when no page of ours is open.
+//! Web Push: reaches the devices of a person also when none of our pages is open.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `watch` | which changes of sessions are worth a push |
-//! | `message` | what it says |
-//! | `seal` | the encryption, for one browser alone (RFC 8291) |
-//! | `vapid` | who we are to push services (RFC 8292) |
-//! | `post` | the way to a push service |
+//! | `message` | the content of a push |
+//! | `seal` | the encryption, for one browser only (RFC 8291) |
+//! | `vapid` | the hub's identity for push services (RFC 8292) |
+//! | `post` | the delivery to a push service |
 //!
-//! Pushes wait in a queue of [`QUEUE`]; when it is full, a further one is dropped, and that is logged. [`AT_ONCE`] are
-//! under way at once, each tried up to [`TRIES`] times.
+//! At most [`QUEUE`] pushes wait; the hub drops a further one, with a warning. [`AT_ONCE`] pushes are under way at once,
+//! and each is tried up to [`TRIES`] times.
 
 mod message;
 mod post;
@@ -30,6 +30,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::AbortHandle;
 use tracing::{debug, info, warn};
 
+pub use message::{PushAction, PushKind, PushMessage};
 pub use post::Outlet;
 pub use vapid::Vapid;
 
@@ -37,55 +38,54 @@ use crate::again;
 use crate::auth::{Access, Keys};
 use crate::presence::Presence;
 use crate::problem::Problem;
-use message::PushMessage;
 use post::{Parcel, Post, PushReply};
 use seal::Receiver;
 
-/// How many pushes may wait to be sent.
+/// The most pushes that may wait.
 pub const QUEUE: usize = 256;
-/// How many are sent at once.
+/// The most pushes under way at once.
 pub const AT_ONCE: usize = 8;
-/// How often one is tried.
+/// The most tries of one push.
 pub const TRIES: u32 = 3;
-/// How long the first pause between tries is; the next one is four times as long.
+/// The first pause between tries; each further pause is four times as long.
 const PAUSE: Duration = Duration::from_secs(2);
-/// How long a push service may make us wait.
+/// The longest pause that a push service may ask for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// How many browsers one device may have; more are refused.
+/// The most browsers of one device; the hub refuses more.
 const BROWSERS: usize = 16;
 
-/// Why a push was not sent.
+/// Why the hub could not send a push.
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
-    /// The keys that push services know us by cannot be read.
+    /// The hub cannot read its push keys.
     #[error("{path} contains no key for pushes; remove it, and subscribe again on every device")]
     BadKeys {
-        /// Where they are.
+        /// The file of the keys.
         path: PathBuf,
     },
-    /// The system gives no randomness.
+    /// The system has no randomness.
     #[error("the system gives no random bytes")]
     NoRandomness,
-    /// A browser's subscription makes no sense.
+    /// The browser's subscription makes no sense.
     #[error("this is not a push subscription: {0}")]
     BadSubscription(&'static str),
-    /// There is too much to say.
+    /// The message is too long.
     #[error("the push is too long")]
     TooLong,
-    /// The push service cannot be reached.
+    /// The hub cannot reach the push service.
     #[error("cannot reach the push service: {0}")]
     Unreachable(String),
-    /// The keys cannot be read or kept.
+    /// The hub cannot read or write its push keys.
     #[error("the key for pushes at {path}: {source}")]
     File {
-        /// Where they are.
+        /// The file of the keys.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
 }
 
-/// Wakes devices.
+/// Sends pushes to devices.
 pub(crate) struct Push {
     hub: Hub,
     keys: Arc<Keys>,
@@ -94,16 +94,16 @@ pub(crate) struct Push {
     outlet: Outlet,
     post: Post,
     queue: mpsc::Sender<(StoredPush, PushMessage)>,
-    /// The tasks that look on and send.
+    /// The tasks that watch sessions and send pushes.
     tasks: OnceLock<[AbortHandle; 2]>,
-    /// Endpoints that are forgotten, while the log still has them.
+    /// Endpoints that are forgotten but still in the log.
     forgotten: Mutex<HashSet<String>>,
-    /// Subscriptions are written one at a time, so that none is dropped that somebody has just made anew.
+    /// Locked while a subscription is written, so that none is deleted that was just renewed.
     writing: tokio::sync::Mutex<()>,
 }
 
 impl Push {
-    /// Starts to look on, and to send.
+    /// Starts to watch sessions and to send pushes.
     pub(crate) fn start(
         hub: Hub,
         keys: Arc<Keys>,
@@ -123,19 +123,19 @@ impl Push {
         Ok(push)
     }
 
-    /// Looks on no longer: the hub ends, and its log with it.
+    /// Stops watching, because the hub and its log end.
     pub(crate) fn stop(&self) {
         for task in self.tasks.get().into_iter().flatten() {
             task.abort();
         }
     }
 
-    /// What browsers subscribe with.
+    /// The key with which browsers subscribe.
     pub(crate) fn public_key(&self) -> String {
         self.vapid.public_key()
     }
 
-    /// Keeps where a browser of a device wants to be woken.
+    /// Stores the subscription of a device's browser.
     pub(crate) async fn subscribe(
         &self,
         device: Option<DeviceId>,
@@ -165,8 +165,8 @@ impl Push {
         Ok(())
     }
 
-    /// Forgets one browser of a device, or all. From here on none of them is woken; what the log does not take is tried
-    /// again.
+    /// Deletes the subscriptions of one browser of a device, or of all. They get no pushes from now on; if
+    /// the log cannot record that, the hub tries again.
     pub(crate) async fn unsubscribe(
         self: &Arc<Self>,
         device: Option<DeviceId>,
@@ -194,7 +194,7 @@ impl Push {
         dropped
     }
 
-    /// Takes what is forgotten out of the log.
+    /// Deletes the forgotten subscriptions from the log.
     async fn drop_forgotten(&self) -> Result<(), HubError> {
         let _turn = self.writing.lock().await;
         let forgotten: Vec<String> = self.forgotten().iter().cloned().collect();
@@ -209,7 +209,7 @@ impl Push {
         self.forgotten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Who is woken.
+    /// All subscriptions.
     async fn known(&self) -> Result<Vec<StoredPush>, HubError> {
         let mut known = self.hub.pushes().await?;
         let forgotten = self.forgotten();
@@ -217,12 +217,12 @@ impl Push {
         Ok(known)
     }
 
-    /// Forgets all browsers of a device that is revoked.
+    /// Deletes all subscriptions of a revoked device.
     pub(crate) async fn forget_device(self: &Arc<Self>, device: DeviceId) -> Result<(), HubError> {
         self.unsubscribe(Some(device), None).await
     }
 
-    /// Sends a word to all browsers of a device: to how many.
+    /// Sends a test push to all browsers of a device, and returns their number.
     pub(crate) async fn test(&self, device: Option<DeviceId>) -> Result<usize, Problem> {
         let own = self.of(device).await?;
         if own.is_empty() {
@@ -241,7 +241,7 @@ impl Push {
         Ok(all)
     }
 
-    /// Tells every device whose screen does not show the session.
+    /// Sends a push to every device whose screen does not show the session.
     async fn tell(&self, message: &PushMessage) -> Result<(), HubError> {
         for push in self.known().await? {
             let sees = message.session.is_some_and(|session| self.presence.sees(push.device, session));
@@ -276,7 +276,7 @@ impl Push {
         }
     }
 
-    /// Tries until it is taken, refused for good, or tried often enough.
+    /// Tries until the push service accepts or refuses the push, or until there were enough tries.
     async fn deliver(self: &Arc<Self>, push: &StoredPush, message: &PushMessage) {
         let mut pause = PAUSE;
         for left in (0..TRIES).rev() {
@@ -317,7 +317,7 @@ impl Push {
     }
 }
 
-/// Whether both have the keys of one browser, one of which it shows to nobody but us.
+/// Whether both have the keys of the same browser, one of which only the browser and the hub know.
 fn same_keys(known: &PushSubscription, offered: &PushSubscription) -> bool {
     let same = |known: &str, offered: &str| bool::from(known.as_bytes().ct_eq(offered.as_bytes()));
     same(&known.keys.auth, &offered.keys.auth) && same(&known.keys.p256dh, &offered.keys.p256dh)

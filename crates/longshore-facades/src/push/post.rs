@@ -1,4 +1,4 @@
-//! Delivering a push: one POST to the push service of a browser.
+//! Delivers a push with one POST to the push service of a browser.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -17,34 +17,34 @@ use tokio_rustls::TlsConnector;
 
 use super::PushError;
 
-/// How long one try may take, from looking the name up to the answer.
+/// The longest time of one try, from the name lookup to the response.
 const WITHIN: Duration = Duration::from_secs(15);
-/// Addresses longer than this are none of a push service.
+/// The longest address of a push service.
 const LONGEST_ADDRESS: usize = 2_048;
 
-/// Where pushes may go.
+/// Where the hub may send pushes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outlet {
-    /// To push services in the world: over TLS, and never to an address of a private network, so that no device can
-    /// make the hub knock on doors there.
+    /// To public push services: over TLS, and never to an address of a private network, so that no device can
+    /// make the hub probe one.
     #[default]
     World,
-    /// To this machine only, without TLS: for tests.
+    /// To this machine only, without TLS, for tests.
     Loopback,
 }
 
-/// How a push service answered.
+/// The response of a push service.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PushReply {
     Taken,
-    /// The browser is gone, or wants no more.
+    /// The browser is gone, or wants no more pushes.
     Gone,
-    /// Not now.
+    /// Try again later.
     Later(Option<Duration>),
     Refused(u16),
 }
 
-/// What goes to a push service.
+/// A message to a push service.
 pub(super) struct Parcel {
     pub(super) to: Uri,
     pub(super) authorization: String,
@@ -52,10 +52,10 @@ pub(super) struct Parcel {
     pub(super) body: Vec<u8>,
 }
 
-/// How long a push service shall keep what it cannot deliver at once.
+/// How long a push service keeps a message that it cannot deliver at once.
 const KEPT_S: u32 = 24 * 3600;
 
-/// Reads the address of a subscription, and refuses what is none that we would ever post to.
+/// Parses the address of a subscription. Refuses addresses to which the hub would never send.
 pub(super) fn address(endpoint: &str, outlet: Outlet) -> Result<Uri, PushError> {
     let bad = PushError::BadSubscription;
     if endpoint.len() > LONGEST_ADDRESS {
@@ -73,7 +73,7 @@ pub(super) fn address(endpoint: &str, outlet: Outlet) -> Result<Uri, PushError> 
     }
 }
 
-/// The push service itself, as a signed word names it.
+/// The push service, as a signed token names it.
 pub(super) fn audience(to: &Uri) -> String {
     let authority = to.authority().map(|authority| authority.as_str()).unwrap_or_default();
     format!("{}://{authority}", to.scheme_str().unwrap_or("https"))
@@ -114,7 +114,7 @@ impl Post {
         }
     }
 
-    /// The name is looked up once, and what was looked at is what is connected to.
+    /// Connects. The name is looked up once, so the checked address is the one that is used.
     async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, PushError> {
         let found = tokio::net::lookup_host((host, port)).await.map_err(unreachable)?;
         let allowed: Vec<SocketAddr> = found.filter(|at| self.may_reach(at.ip())).collect();
@@ -178,7 +178,7 @@ fn read(status: StatusCode, headers: &header::HeaderMap) -> PushReply {
     }
 }
 
-/// Whether an address is one of the world, and not of a machine or a network of somebody's own.
+/// Whether an address is public, and not of a machine or a private network.
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => {

@@ -1,4 +1,5 @@
-//! A message that only one browser can read (RFC 8291, in the encoding of RFC 8188): the push service carries it blindly.
+//! Encrypts a message for one browser (RFC 8291, in the encoding of RFC 8188), so that the push service
+//! cannot read it.
 
 use data_encoding::{BASE64URL, BASE64URL_NOPAD};
 use longshore_model::device::PushKeys;
@@ -9,19 +10,19 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use super::PushError;
 
-/// How long a message may be: push services take 4096 bytes, and 103 of them are not ours.
+/// The longest message: push services accept 4096 bytes, and 103 of them are overhead.
 pub(crate) const LONGEST: usize = 3_993;
-/// The size of a record; ours have one.
+/// The size of a record; a message is one record.
 const RECORD: u32 = 4_096;
 
-/// A browser's keys, as they are used.
+/// A browser's keys, decoded.
 pub(super) struct Receiver {
     public: Vec<u8>,
     secret: Vec<u8>,
 }
 
 impl Receiver {
-    /// Reads them; says what is wrong with them.
+    /// Decodes the keys; the error says what is wrong with them.
     pub(super) fn read(keys: &PushKeys) -> Result<Self, PushError> {
         let (public, secret) = (decoded(&keys.p256dh), decoded(&keys.auth));
         match (public, secret) {
@@ -34,7 +35,7 @@ impl Receiver {
         }
     }
 
-    /// The body of a push: salt, our key for this one message, and the sealed words.
+    /// The body of a push: salt, the hub's key for this message, and the encrypted text.
     pub(super) fn seal(&self, words: &[u8]) -> Result<Vec<u8>, PushError> {
         let random = SystemRandom::new();
         let no_randomness = |_| PushError::NoRandomness;
@@ -81,7 +82,7 @@ fn expand<const N: usize>(prk: &Prk, info: &[&[u8]]) -> Result<[u8; N], PushErro
     Ok(out)
 }
 
-/// Base64 for addresses, with or without the signs at its end.
+/// URL-safe base64, with or without padding.
 fn decoded(text: &str) -> Option<Vec<u8>> {
     let text = text.as_bytes();
     BASE64URL_NOPAD.decode(text).or_else(|_| BASE64URL.decode(text)).ok()

@@ -1,4 +1,5 @@
-//! Who we are to push services (RFC 8292): a key pair made once, and a short-lived signed word for each of them.
+//! The hub's identity for push services (RFC 8292): a key pair that is made once, and a short-lived signed
+//! token for each service.
 
 use std::path::Path;
 
@@ -10,10 +11,10 @@ use serde_json::json;
 use super::PushError;
 use crate::key_file;
 
-/// How long a signed word is good for. Push services take none of more than a day.
+/// How long a signed token is valid. Push services accept at most a day.
 const GOOD_FOR_S: i64 = 12 * 3600;
 
-/// The key pair that push services know us by. A browser's subscription belongs to it for ever.
+/// The key pair by which push services know the hub. A browser's subscription always belongs to it.
 pub struct Vapid {
     pair: EcdsaKeyPair,
     random: SystemRandom,
@@ -21,7 +22,7 @@ pub struct Vapid {
 }
 
 impl Vapid {
-    /// The keys of a file, which is made for its owner alone when it is missing.
+    /// Loads the keys of a file. Creates the file, for its owner only, if it is missing.
     pub fn load(file: &Path, contact: impl Into<String>) -> Result<Self, PushError> {
         let failed = |source| PushError::File { path: file.to_owned(), source };
         let pkcs8 = match key_file::read(file).map_err(failed)? {
@@ -35,7 +36,7 @@ impl Vapid {
         Self::of(&pkcs8, contact).ok_or_else(|| PushError::BadKeys { path: file.to_owned() })
     }
 
-    /// Refuses what stands in the place of the keys and is none. Nothing is made.
+    /// Refuses a file that does not hold such keys. Creates nothing.
     pub fn check(file: &Path) -> Result<(), PushError> {
         let read = key_file::read(file);
         let pkcs8 = read.map_err(|source| PushError::File { path: file.to_owned(), source })?;
@@ -57,12 +58,12 @@ impl Vapid {
         Some(Self { pair, random, contact: contact.into() })
     }
 
-    /// What browsers subscribe with.
+    /// The key with which browsers subscribe.
     pub(crate) fn public_key(&self) -> String {
         BASE64URL_NOPAD.encode(self.pair.public_key().as_ref())
     }
 
-    /// The `Authorization` for one push service, as in `https://push.example`.
+    /// The `Authorization` header for one push service, such as `https://push.example`.
     pub(super) fn authorization(&self, audience: &str, now_s: i64) -> Result<String, PushError> {
         let claims = json!({ "aud": audience, "exp": now_s + GOOD_FOR_S, "sub": self.contact });
         let part = |json: serde_json::Value| BASE64URL_NOPAD.encode(json.to_string().as_bytes());

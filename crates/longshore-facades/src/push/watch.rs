@@ -1,4 +1,4 @@
-//! Who is to be woken when: looks on as sessions change, and says what is worth a push.
+//! Watches sessions, and decides which changes are worth a push.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use uuid::Uuid;
 use super::Push;
 use super::message::PushMessage;
 
-/// How long an agent may say nothing in the middle of a turn before that is worth a word.
+/// How many minutes an agent may be silent in a turn before the hub sends a push.
 pub(crate) const STALLED_MIN: u64 = 10;
-/// How often that is looked at.
+/// How often the hub looks for silent agents.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
-/// How far back the end of a turn and its result are looked for.
+/// How many events back the hub looks for the end of a turn and its result.
 const LAST_EVENTS: u64 = 300;
-/// How many rows are looked at when too many changed to be told one by one.
+/// How many rows the hub reads when too many changed to be reported one by one.
 const ROWS: usize = 200;
 
 /// What is known of the sessions that changed since the start.
@@ -37,9 +37,9 @@ pub(super) struct Watch {
 struct Seen {
     head: Seq,
     asks: HashSet<Uuid>,
-    /// The turn that runs, and whether it was said that nothing comes of it.
+    /// The running turn, and whether the hub has reported its silence.
     turn: Option<(TurnId, bool)>,
-    /// When something last happened, as far as is known.
+    /// When something last happened, as far as the hub knows.
     changed: Timestamp,
     waiting: bool,
 }
@@ -128,7 +128,7 @@ impl Watch {
         Ok(())
     }
 
-    /// The end of the last turn, when it came after what was seen, and its result.
+    /// The end of the last turn, if it came after the last known event, and its result.
     async fn ended(&self, info: &SessionInfo, seen: Seq) -> Result<Option<PushMessage>, HubError> {
         let after = Seq(info.head.0.saturating_sub(LAST_EVENTS));
         let frames = self.push.hub.events(info.session_id, after, LAST_EVENTS as usize, WithRaw::No).await?;
@@ -183,7 +183,7 @@ mod tests {
     use std::sync::OnceLock;
 
     use longshore_log::MemoryLog;
-    use longshore_model::anchor::{Answer, FromAnchor, ToAnchor};
+    use longshore_model::anchor::{Answer, FromAnchor, Machine, ToAnchor};
     use longshore_model::capability::{AgentInfo, Capabilities};
     use longshore_model::command::{Command, Prompt};
     use longshore_model::device::{PushKeys, PushSubscription, StoredPush};
@@ -219,7 +219,7 @@ mod tests {
                     capabilities: Capabilities::default(),
                     models: Vec::new(),
                 };
-                let answer = Ok(Answer::Agents { machine: "here".to_owned(), agents: vec![agent] });
+                let answer = Ok(Answer::Agents(Machine { name: "here".to_owned(), agents: vec![agent] }));
                 answers.deliver(FromAnchor::Answer { id, answer }).await;
             }
         });

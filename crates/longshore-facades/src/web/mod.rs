@@ -1,5 +1,5 @@
-//! The web app: the files of `web/dist`, which are part of the program. Nothing private is in them, so nobody needs a
-//! token for them.
+//! The web app: the files of `web/dist`, which are part of the program. They hold nothing private, so they
+//! need no token.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -12,29 +12,29 @@ use crate::router::App;
 /// A file of the web app.
 #[derive(Clone, Copy, Debug)]
 pub struct File {
-    /// Its path, as in `assets/index-abc.js`.
+    /// The path, such as `assets/index-abc.js`.
     pub path: &'static str,
-    /// What changes with its content.
+    /// A tag that changes with the content.
     pub tag: &'static str,
-    /// Its content.
+    /// The content.
     pub bytes: &'static [u8],
-    /// The same, compressed with gzip, where the build made that.
+    /// The content compressed with gzip, if the build made that.
     pub zipped: Option<&'static [u8]>,
 }
 
-/// What was in `web/dist` when the program was built.
+/// The files of `web/dist` when the program was built.
 pub const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/web_files.rs"));
 
-/// Nothing but what is our own runs or is loaded; nobody frames us.
+/// Only our own scripts run and only our own files load; nobody frames the page.
 const POLICY: &str = "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; \
                       form-action 'self'; frame-ancestors 'none'";
 
-/// Names with a hash in them are new when their content is.
+/// Cache for ever: a name with a hash changes with its content.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
 const MISSING: &str = include_str!("missing.html");
 
-/// Whatever is no call: a file, or the page that finds its way by the address itself.
+/// Answers everything that is no call: a file, or the page, which reads the address itself.
 pub(crate) async fn serve(State(app): State<App>, request: Request) -> Response {
     let path = request.uri().path().trim_start_matches('/');
     let is_call = ["api", "admin"].iter().any(|top| path.split('/').next() == Some(top));

@@ -1,4 +1,4 @@
-//! A batch on its way into the database: all that can be worked out before its turn to be written is.
+//! A batch on its way into the database: everything that can be computed before the writer takes it.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use super::place::place;
 use super::raw_block::{self, RawBlock};
 use super::{search, sum};
 use crate::list::{haystack, is_cut, is_unfinished};
-use crate::{Batch, LogError, asked, unreadable};
+use crate::{Batch, LogError, Mark, asked, unreadable};
 
-/// What an event takes beside its JSON.
+/// The approximate bytes of an event besides its JSON.
 const EVENT_COST: usize = 64;
 
-/// A batch that is ready to be written. Made by whoever appends, so that sessions compress beside one another and
+/// A batch that is ready to be written. The appending session makes it, so sessions compress in parallel and
 /// the one writer only writes.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct PreparedBatch {
     pub(super) session: SessionId,
     pub(super) frames: Arc<[Frame]>,
     pub(super) row: Option<SessionRow>,
@@ -30,7 +30,12 @@ pub(super) struct Prepared {
     asks: Vec<Uuid>,
     turns: Vec<(TurnId, Seq, Timestamp)>,
     findable: Vec<Seq>,
-    /// About how many bytes it adds to the file.
+    /// The mark after which the batch goes, and the nonce that identifies this append.
+    pub(super) after: Mark,
+    pub(super) nonce: Uuid,
+    /// The last event that is no delta.
+    pub(super) last_said: Option<Seq>,
+    /// How many bytes the batch adds to the file, roughly.
     pub(super) bytes: usize,
 }
 
@@ -42,13 +47,17 @@ pub(super) struct SessionRow {
     json: String,
 }
 
-impl Prepared {
-    /// Compresses and encodes; refuses a batch that is not dense in itself.
-    pub(super) fn new(batch: Batch) -> Result<Self, LogError> {
-        if let Some(first) = batch.frames.first() {
-            batch.follows(Seq(first.seq().0.saturating_sub(1)))?;
-        }
+impl PreparedBatch {
+    /// Compresses and encodes a batch. Refuses a batch that is not dense.
+    pub(super) fn new(batch: Batch, after: Mark, nonce: Uuid) -> Result<Self, LogError> {
+        batch.is_dense()?;
+        Ok(Self { after, nonce, ..Self::sparse(batch)? })
+    }
+
+    /// Prepares a batch that may have gaps, which compaction leaves. Nobody appends such a batch.
+    pub(super) fn sparse(batch: Batch) -> Result<Self, LogError> {
         let (mut asks, mut turns, mut findable) = (Vec::new(), Vec::new(), Vec::new());
+        let mut last_said = None;
         for frame in batch.frames.iter() {
             let event = frame.event().map_err(unreadable)?;
             asks.extend(asked(&event.body));
@@ -58,6 +67,9 @@ impl Prepared {
             if event.body.is_searchable() {
                 findable.push(event.seq);
             }
+            if event.body.growth() != Growth::Delta {
+                last_said = Some(event.seq);
+            }
         }
         let raws = batch.frames.iter().filter_map(|frame| Some((frame.seq(), frame.raw()?)));
         let blocks = raw_block::pack(raws);
@@ -65,15 +77,34 @@ impl Prepared {
         let bytes = batch.frames.iter().map(|frame| frame.json().len() + EVENT_COST).sum::<usize>()
             + blocks.iter().map(|block| block.bytes.len()).sum::<usize>()
             + row.as_ref().map_or(0, |row| row.json.len());
-        Ok(Self { session: batch.session, frames: batch.frames, row, blocks, asks, turns, findable, bytes })
+        Ok(Self {
+            session: batch.session,
+            frames: batch.frames,
+            row,
+            blocks,
+            asks,
+            turns,
+            findable,
+            after: Mark::default(),
+            nonce: Uuid::nil(),
+            last_said,
+            bytes,
+        })
     }
 
-    /// Writes all but the row, which is written once per transaction.
-    pub(super) fn write(&self, connection: &Connection, key: i64) -> rusqlite::Result<()> {
+    /// Writes everything except the row, which is written once per transaction. `number` is the number of the
+    /// block, if it has one.
+    pub(super) fn write(
+        &self,
+        connection: &Connection,
+        key: i64,
+        number: Option<i64>,
+    ) -> rusqlite::Result<()> {
         let mut insert = connection.prepare_cached(
-            "INSERT INTO events (place, at, growth, findable, item, turn, json, sum) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO events (place, at, growth, findable, item, turn, json, sum, block, nonce) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?;
+        let last = self.frames.last().map(Frame::seq).filter(|_| !self.nonce.is_nil());
         for frame in self.frames.iter() {
             // `new` has read every event.
             let Ok(event) = frame.event() else { continue };
@@ -86,6 +117,8 @@ impl Prepared {
                 event.turn.as_ref().map(|turn| turn.0.as_bytes().as_slice()),
                 frame.json(),
                 sum::of(frame.json()),
+                number.filter(|_| self.last_said == Some(event.seq)),
+                (last == Some(event.seq)).then_some(self.nonce.as_bytes().as_slice()),
             ])?;
         }
         for block in &self.blocks {
@@ -158,7 +191,7 @@ const fn growth_number(growth: Growth) -> i64 {
     }
 }
 
-/// As the column `status` has it.
+/// The status as the column `status` has it.
 pub(super) fn status_word(status: Status) -> &'static str {
     match status {
         Status::Active => "active",

@@ -1,4 +1,5 @@
-//! Whether the file of a log is sound, as SQLite and the sums of its events see it. A hub may have it open.
+//! Checks whether the file of a log is sound, according to SQLite and to the checksums of its events. A hub
+//! may have the file open.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,32 +9,33 @@ use rusqlite::{Connection, OpenFlags};
 use super::data_dir::{has_log, was_used};
 use super::{place, sum};
 
-/// How long events are compared with their sums: the newest first, as many as that is enough for.
+/// How long the check compares events with their checksums, the newest first.
 const SUMS_WITHIN: Duration = Duration::from_secs(3);
 
-/// Why a log is not known to be sound.
+/// Why a log may not be sound.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsound {
-    /// Something in it is not as it was written.
+    /// The file does not hold what the log wrote.
     #[error("damaged ({0})")]
     Damaged(String),
-    /// There was one, and it is gone or empty.
+    /// The folder had a log, and the log is gone or empty.
     #[error("missing or empty, but a hub has used this folder")]
     Lost,
-    /// It cannot be looked at, which says nothing of it.
+    /// The check cannot read the file, so it knows nothing about it.
     #[error("cannot be read ({0})")]
     OutOfReach(String),
 }
 
-/// Looks through the log in a folder. What is wrong with it is told in SQLite's words; a folder that
-/// never had one is sound. Sums are of events only: harm to the rows of sessions, devices and pushes shows if it harms the
-/// database itself.
+/// Checks the log in a folder. Errors are in SQLite's words; a folder that never had a log is sound. Only
+/// events have checksums. Damage to the rows of sessions and keys shows only if it damages the database
+/// itself.
 pub fn quick_check(folder: &Path) -> Result<(), Unsound> {
     if !has_log(folder) {
         return if was_used(folder) { Err(Unsound::Lost) } else { Ok(()) };
     }
     let file = folder.join("log.db");
-    // Nothing is written, but a reader of a write-ahead log needs its index, which it may have to make.
+    // The check writes nothing. But a reader of a write-ahead log needs the log's index, and may have to
+    // create it.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&file, flags).map_err(|error| told(&error))?;
     connection.busy_timeout(Duration::from_secs(5)).map_err(|error| told(&error))?;
@@ -47,7 +49,7 @@ pub fn quick_check(folder: &Path) -> Result<(), Unsound> {
         .map_or(Ok(()), |harmed| Err(Unsound::Damaged(harmed)))
 }
 
-/// The first event that is not as it was written, if one is found in time. A log of an older format has no sums.
+/// The first damaged event that the check finds in time. A log of an older format has no checksums.
 fn compare_sums(connection: &Connection) -> rusqlite::Result<Option<String>> {
     let until = Instant::now() + SUMS_WITHIN;
     let newest_first = "SELECT place, json, sum FROM events WHERE sum IS NOT NULL ORDER BY place DESC";
@@ -113,7 +115,7 @@ mod tests {
         std::fs::remove_file(&file).unwrap();
         assert_eq!(quick_check(folder.path()), Err(Unsound::Lost));
         assert!(!file.exists(), "a look makes none");
-        // As somebody does who means to begin anew.
+        // As somebody does who wants to start afresh.
         std::fs::remove_file(folder.path().join("log.made")).unwrap();
         assert_eq!(quick_check(folder.path()), Ok(()));
     }

@@ -1,9 +1,10 @@
-//! Checkpoints: what the write-ahead log holds goes into the database beside the commits, not between them.
+//! Checkpoints: a thread copies the write-ahead log into the database beside the commits, not between them.
 //!
-//! A thread with a connection of its own copies while the writer goes on appending. Under a load that never pauses it
-//! would stay a little behind for ever and the write-ahead log would grow without end; so when that has grown by
-//! [`WAL_LIMIT`], the writer waits for the thread, copies the little that is left itself, and SQLite starts the file
-//! over. That wait is the only one, and it is what keeps a disk that is slower than the agents from filling up.
+//! The thread has its own connection and copies while the writer appends. Under a constant load the thread
+//! would always stay a little behind, and the write-ahead log would grow without end. So when the write-ahead
+//! log has grown by [`WAL_LIMIT`], the writer waits for the thread and copies the rest itself; SQLite then
+//! starts the file over. The writer waits only there. This wait keeps a disk that is slower than the agents
+//! from filling up.
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,18 +14,18 @@ use rusqlite::Connection;
 
 use crate::LogError;
 
-/// After how many bytes the thread is woken.
+/// The thread copies each time this many bytes were written.
 const STEP: usize = 4 * 1024 * 1024;
-/// After how many bytes the writer helps. The file is cut back to this when it starts over.
+/// The size at which the writer helps. SQLite cuts the file back to this size when it starts the file over.
 pub(super) const WAL_LIMIT: usize = 64 * 1024 * 1024;
-/// What a commit costs beside its content: the pages that it touches are written whole.
+/// The approximate bytes of a commit besides its content, because SQLite writes whole pages.
 const COMMIT_COST: usize = 16 * 1024;
 
-/// The writer's end of it.
+/// The writer's handle of the thread.
 pub(super) struct Checkpointer {
     wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
-    /// Held while somebody copies: SQLite would turn the second one away.
+    /// Locked while somebody copies, because SQLite refuses a second copier.
     copying: Arc<Mutex<()>>,
     since_step: usize,
     since_restart: usize,
@@ -33,7 +34,7 @@ pub(super) struct Checkpointer {
 impl Checkpointer {
     /// Starts the thread.
     pub(super) fn start(connection: Connection) -> Result<Self, LogError> {
-        // One wake is enough: it copies all that is there.
+        // One wake is enough: the thread copies everything that is there.
         let (wake, woken) = sync_channel::<()>(1);
         let copying = Arc::<Mutex<()>>::default();
         let held = copying.clone();
@@ -49,7 +50,7 @@ impl Checkpointer {
         Ok(Self { wake: Some(wake), thread: Some(thread), copying, since_step: 0, since_restart: 0 })
     }
 
-    /// Tells that a transaction of about this many bytes was committed.
+    /// Reports a committed transaction of about this many bytes.
     pub(super) fn wrote(&mut self, writer: &Connection, bytes: usize) {
         self.since_step += bytes + COMMIT_COST;
         self.since_restart += bytes + COMMIT_COST;
@@ -76,7 +77,7 @@ impl Drop for Checkpointer {
     }
 }
 
-/// Copies what no reader still needs as it was; says whether that was all.
+/// Copies everything that no reader still needs. Returns whether that was everything.
 fn run(connection: &Connection, copying: &Mutex<()>) -> bool {
     let _turn = copying.lock().unwrap_or_else(PoisonError::into_inner);
     let done = connection.query_row("PRAGMA wal_checkpoint(passive)", [], |row| {
@@ -88,7 +89,7 @@ fn run(connection: &Connection, copying: &Mutex<()>) -> bool {
             busy == 0 && pages == copied
         }
         Err(error) => {
-            // Nothing is lost: it stays in the write-ahead log, and the next one tries again.
+            // Nothing is lost: the data stays in the write-ahead log, and the next checkpoint tries again.
             tracing::warn!(%error, "checkpoint failed");
             false
         }

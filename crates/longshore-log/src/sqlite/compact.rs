@@ -1,8 +1,8 @@
-//! Compaction: deltas that are said again go, and small blocks of raw frames become large ones.
+//! Compaction: drops the deltas of finished items, and merges small blocks of raw frames.
 //!
-//! It plans on a connection that only reads and gives the writer small pieces, between which appends go on. A crash
-//! at any point leaves a legal log: events go first, a raw frame without an event is never shown, and the marks in the
-//! session's row move only when all is done, so that the next compaction finds what this one left.
+//! Compaction reads on its own connection and gives the writer small changes, between which appends continue.
+//! A crash at any point leaves a legal log: events go first, a raw frame without an event is never shown, and
+//! the marks in the session's row move only at the end. So the next compaction finishes the work of this one.
 
 use std::collections::HashSet;
 
@@ -18,30 +18,30 @@ use super::raw_block::{self, BLOCK_BYTES};
 use super::reader;
 use super::sqlite_error::SqliteError;
 use super::tidy::Tidy;
-use crate::Compacted;
-use crate::superseded::Finished;
+use crate::CompactionReport;
+use crate::superseded::EndedTurns;
 
-/// How many events are looked at, and at most dropped, in one piece.
+/// How many events a piece covers.
 const PIECE: i64 = 2_000;
-/// How many frames a merged block holds at most, whatever their size.
+/// The most frames of a merged block, whatever their size.
 const BLOCK_FRAMES: usize = 4_096;
 
-/// A session with turns that ended and were not looked at yet.
-struct Ripe {
+/// A session with ended turns that compaction has not covered yet.
+struct RipeSession {
     key: i64,
     left_from: Seq,
-    /// The last of those turns' ends.
+    /// The end of the last of these turns.
     upto: Seq,
 }
 
-pub(super) fn run(tidy: &Tidy, ended_before: Timestamp) -> Result<Compacted, SqliteError> {
-    let mut compacted = Compacted::default();
+pub(super) fn run(tidy: &Tidy, ended_before: Timestamp) -> Result<CompactionReport, SqliteError> {
+    let mut compacted = CompactionReport::default();
     for ripe in ripe(&tidy.reader, ended_before)? {
         let (events, left) = drop_deltas(tidy, &ripe, ended_before)?;
         compacted.events += events;
         compacted.sessions += u64::from(events > 0);
         compacted.blocks += merge_blocks(tidy, &ripe)?;
-        let Ripe { key, upto, .. } = ripe;
+        let RipeSession { key, upto, .. } = ripe;
         let left_from = left.map_or(upto, |left| Seq(left.0 - 1));
         tidy.change(move |writer| {
             writer.execute(
@@ -54,20 +54,24 @@ pub(super) fn run(tidy: &Tidy, ended_before: Timestamp) -> Result<Compacted, Sql
     Ok(compacted)
 }
 
-fn ripe(reader: &Connection, ended_before: Timestamp) -> rusqlite::Result<Vec<Ripe>> {
+fn ripe(reader: &Connection, ended_before: Timestamp) -> rusqlite::Result<Vec<RipeSession>> {
     let mut statement = reader.prepare(
         "SELECT key, left_from, max(ended) FROM turns JOIN sessions ON key = session \
          WHERE at < ?1 AND ended > compacted_to GROUP BY key",
     )?;
     let ripe = statement.query_map([ended_before.micros()], |row| {
         let (left_from, upto): (i64, i64) = (row.get(1)?, row.get(2)?);
-        Ok(Ripe { key: row.get(0)?, left_from: Seq(left_from as u64), upto: Seq(upto as u64) })
+        Ok(RipeSession { key: row.get(0)?, left_from: Seq(left_from as u64), upto: Seq(upto as u64) })
     })?;
     ripe.collect()
 }
 
-/// Drops what may go; says how much that was, and the first delta that had to stay but may go one day.
-fn drop_deltas(tidy: &Tidy, ripe: &Ripe, ended_before: Timestamp) -> Result<(u64, Option<Seq>), SqliteError> {
+/// Drops the deltas that compaction may drop. Returns how many, and the first delta that must stay for now.
+fn drop_deltas(
+    tidy: &Tidy,
+    ripe: &RipeSession,
+    ended_before: Timestamp,
+) -> Result<(u64, Option<Seq>), SqliteError> {
     let key = ripe.key;
     let finished = finished(&tidy.reader, ripe)?;
     let (mut from, upto) = (place(key, ripe.left_from), place(key, ripe.upto));
@@ -103,9 +107,9 @@ fn drop_deltas(tidy: &Tidy, ripe: &Ripe, ended_before: Timestamp) -> Result<(u64
     Ok((dropped, left))
 }
 
-/// What is final in the session: also after the turns in question, since an item may outlive its turn.
-fn finished(reader: &Connection, ripe: &Ripe) -> rusqlite::Result<Finished> {
-    let mut finished = Finished::new(reader::head(reader, ripe.key)?);
+/// The final events of the session, also after the covered turns, because an item may outlive its turn.
+fn finished(reader: &Connection, ripe: &RipeSession) -> rusqlite::Result<EndedTurns> {
+    let mut finished = EndedTurns::new(reader::head(reader, ripe.key)?);
     let mut statement = reader.prepare_cached(
         "SELECT place, item, at FROM events WHERE place > ?1 AND place <= ?2 AND growth = ?3 \
          AND item IS NOT NULL ORDER BY place",
@@ -147,9 +151,9 @@ fn deltas(reader: &Connection, after: i64, upto: i64) -> rusqlite::Result<Vec<De
     deltas.collect()
 }
 
-/// Neighbouring blocks on their way into one.
+/// Neighbouring blocks that become one block.
 #[derive(Default)]
-struct Merging {
+struct BlockMerge {
     blocks: Vec<i64>,
     frames: Vec<(Seq, Raw)>,
     bytes: usize,
@@ -157,12 +161,13 @@ struct Merging {
     thinned: bool,
 }
 
-/// Writes the blocks of ended turns anew, without the frames of events that are gone. Says how many fewer there are.
-fn merge_blocks(tidy: &Tidy, ripe: &Ripe) -> Result<u64, SqliteError> {
+/// Rewrites the blocks of ended turns without the frames of dropped events. Returns by how many blocks the
+/// session shrank.
+fn merge_blocks(tidy: &Tidy, ripe: &RipeSession) -> Result<u64, SqliteError> {
     let (mut from, upto) = (place(ripe.key, ripe.left_from), place(ripe.key, ripe.upto));
-    let mut merging = Merging::default();
+    let mut merging = BlockMerge::default();
     let mut fewer = 0;
-    // The last block of the compaction before may be small.
+    // The last block of the previous compaction may be small.
     let reader = &tidy.reader;
     let before: Option<i64> = reader
         .prepare_cached("SELECT max(first) FROM raw_blocks WHERE first BETWEEN ?1 AND ?2")?
@@ -188,7 +193,7 @@ fn merge_blocks(tidy: &Tidy, ripe: &Ripe) -> Result<u64, SqliteError> {
     Ok(fewer)
 }
 
-fn replace(tidy: &Tidy, key: i64, merging: Merging) -> Result<u64, SqliteError> {
+fn replace(tidy: &Tidy, key: i64, merging: BlockMerge) -> Result<u64, SqliteError> {
     if merging.blocks.len() < 2 && !merging.thinned {
         return Ok(0);
     }
@@ -206,22 +211,22 @@ fn replace(tidy: &Tidy, key: i64, merging: Merging) -> Result<u64, SqliteError> 
     })
 }
 
-struct Stored {
+struct StoredBlock {
     first: i64,
     last: i64,
     size: usize,
     bytes: Vec<u8>,
 }
 
-/// The next block that lies wholly before the end of the last ended turn.
-fn next_block(reader: &Connection, after: i64, upto: i64) -> rusqlite::Result<Option<Stored>> {
+/// The next block that lies completely before the end of the last covered turn.
+fn next_block(reader: &Connection, after: i64, upto: i64) -> rusqlite::Result<Option<StoredBlock>> {
     let mut statement = reader.prepare_cached(
         "SELECT first, last, size, block FROM raw_blocks WHERE first > ?1 AND first <= ?2 ORDER BY first LIMIT 1",
     )?;
     let mut rows = statement.query([after, upto])?;
     let Some(row) = rows.next()? else { return Ok(None) };
     let size = row.get::<_, i64>(2)? as usize;
-    let block = Stored { first: row.get(0)?, last: row.get(1)?, size, bytes: row.get(3)? };
+    let block = StoredBlock { first: row.get(0)?, last: row.get(1)?, size, bytes: row.get(3)? };
     Ok(Some(block).filter(|block| block.last <= upto))
 }
 

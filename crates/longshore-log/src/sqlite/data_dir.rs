@@ -1,4 +1,4 @@
-//! The data folder: ours alone, and of one hub at a time.
+//! The data folder, which only its owner can read and only one hub can hold.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Write};
@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use crate::LogError;
 
-/// The file that says that a folder has a log. It is empty.
+/// The file that marks a folder with a log. It is empty.
 const MARK: &str = "log.made";
 
-/// A data folder that we hold. Whoever drops it lets the next one in.
+/// A data folder that this process holds. Dropping it lets the next process take the folder.
 #[derive(Debug)]
 pub(super) struct DataDir {
     /// The database.
@@ -20,14 +20,14 @@ pub(super) struct DataDir {
 }
 
 impl DataDir {
-    /// Makes the folder when it is missing, and takes it. A folder that exists keeps its mode; our files in it are
-    /// for the owner only.
+    /// Makes the folder if it is missing, and takes it. An existing folder keeps its mode; our files in it
+    /// are for the owner only.
     pub(super) fn take(path: &Path) -> Result<Self, LogError> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
         made.map_err(|error| LogError::other("making the data folder", named(path, error)))?;
         let lock = lock(path)?;
         let file: Arc<Path> = path.join("log.db").into();
-        // A hub that began anew without a word would hide the loss.
+        // A hub that starts afresh without a word would hide the loss.
         if was_used(path) && !has_log(path) {
             return Err(LogError::Lost { path: file.to_path_buf(), mark: path.join(MARK) });
         }
@@ -35,13 +35,14 @@ impl DataDir {
         Ok(Self { file, lock })
     }
 
-    /// Notes that the log of this folder is complete: from now on it is missed when it is gone.
+    /// Marks the log of this folder as complete. From now on, a missing log is an error.
     pub(super) fn mark_used(&self) {
         let Some(folder) = self.file.parent() else { return };
         if was_used(folder) {
             return;
         }
-        // The mark must not outlive a log that a loss of power takes, so that both become lasting here.
+        // Both the mark and the log become durable here, because the mark must not outlive a log that a power
+        // failure takes.
         let marked = private(&folder.join(MARK)).and_then(|_| File::open(folder)?.sync_all());
         if let Err(error) = marked {
             tracing::warn!(%error, "cannot note that this folder has a log");
@@ -50,8 +51,8 @@ impl DataDir {
 }
 
 impl Drop for DataDir {
-    /// Said aloud: closing alone would leave the lock to a process that is being started just now and holds a copy of
-    /// the descriptor until it runs.
+    /// Unlocks explicitly. Closing the file would leave the lock to a process that is just being started and
+    /// holds a copy of the descriptor until it runs.
     fn drop(&mut self) {
         if let Err(error) = self.lock.unlock() {
             tracing::warn!(%error, "data folder not unlocked");
@@ -59,19 +60,19 @@ impl Drop for DataDir {
     }
 }
 
-/// Whether a hub ever completed a log in a folder. A first start that was interrupted leaves its other files, even an empty
-/// log, and nothing is lost with them.
+/// Whether a hub ever completed a log in a folder. An interrupted first start leaves other files, even an
+/// empty log, and loses nothing.
 pub(super) fn was_used(folder: &Path) -> bool {
     folder.join(MARK).exists()
 }
 
-/// Whether there is a log in a folder, and something in it; or something else in its place.
+/// Whether the folder has a log with content, or something else in its place.
 pub(super) fn has_log(folder: &Path) -> bool {
     folder.join("log.db").metadata().is_ok_and(|log| !log.is_file() || log.len() > 0)
 }
 
-/// Opens a file that only its owner can read, and makes it when it is missing. What SQLite puts beside a database
-/// gets the database's mode.
+/// Opens a file that only its owner can read, and creates it if it is missing. SQLite gives its other files
+/// the mode of the database.
 pub(super) fn private(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
@@ -81,7 +82,7 @@ pub(super) fn private(path: &Path) -> std::io::Result<File> {
     }
 }
 
-/// Why a file of ours cannot be had: because something else is in its place, or as the system says.
+/// The error for a file of ours that cannot be opened.
 fn failed(doing: &'static str, path: &Path, error: std::io::Error) -> LogError {
     match matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::IsADirectory) {
         true => LogError::NotAFile { path: path.to_owned() },
@@ -95,7 +96,7 @@ fn lock(folder: &Path) -> Result<File, LogError> {
     let mut file = private(&path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {
-            // Only a help for people who meet the lock; the lock itself is the kernel's.
+            // The process id only helps people who meet the lock. The kernel holds the lock itself.
             let told = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
             told.map_err(failed)?;
             Ok(file)

@@ -1,21 +1,23 @@
-//! Retention: whole sessions go, at once for everybody who looks, and piece by piece on disk.
+//! Retention: deletes whole sessions, at once for all readers and piece by piece on disk.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use longshore_model::id::SessionId;
 use longshore_model::time::Timestamp;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
+use uuid::Uuid;
 
+use super::feed::{self, Notice};
 use super::sqlite_error::SqliteError;
 use super::tidy::Tidy;
 use super::{LogSettings, place, schema, search};
-use crate::LogError;
+use crate::{ErasedConversation, LogError};
 
-/// How often the write-ahead log is tried to be emptied, and the pause between.
+/// How often the log tries to empty the write-ahead log, and the pause between the tries.
 const EMPTIED_TRIES: usize = 50;
 const EMPTIED_PACE: Duration = Duration::from_millis(20);
-/// How many events go in one piece.
+/// How many events a piece has.
 const PIECE: i64 = 1_000;
 
 pub(super) fn run(tidy: &Tidy, file: &Path, updated_before: Timestamp) -> Result<u64, SqliteError> {
@@ -26,8 +28,8 @@ pub(super) fn run(tidy: &Tidy, file: &Path, updated_before: Timestamp) -> Result
     Ok(forgotten)
 }
 
-/// One session, so that nothing of it can be read any more: what it leaves in the file is overwritten, also in the index
-/// and in the write-ahead log. Copies of the log in an older format may hold it, and go as a whole.
+/// Erases a session so that nobody can read any of it: the file, the index and the write-ahead log are
+/// overwritten. Copies of the log in an older format may contain the session, so they are deleted.
 pub(super) fn erase(tidy: &Tidy, file: &Path, session: SessionId) -> Result<bool, SqliteError> {
     tidy.change(|writer| overwrite(writer, true))?;
     let dropped = tidy.change(move |writer| part_with_one(writer, session)).and_then(|found| {
@@ -40,8 +42,8 @@ pub(super) fn erase(tidy: &Tidy, file: &Path, session: SessionId) -> Result<bool
         drop_copies(file, None)?;
     }
     let beside = schema::open_beside(file, &LogSettings::default())?;
-    // Somebody who reads right now keeps it from being emptied. Whoever reads for longer than we wait leaves it to the next
-    // checkpoint.
+    // A reader at this moment keeps the write-ahead log from being emptied. If a reader takes longer than we
+    // wait, the next checkpoint empties it.
     for _ in 0..EMPTIED_TRIES {
         let is_busy: bool = beside.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         if !is_busy {
@@ -57,14 +59,14 @@ fn drop_copies(file: &Path, made_before: Option<SystemTime>) -> Result<(), Sqlit
     schema::drop_copies(file, made_before).map_err(|error| failed(error).into())
 }
 
-/// Whether what goes is overwritten wherever it lies. It costs writes, so it is done only where somebody wants it gone.
+/// Turns overwriting of deleted data on or off. It costs writes, so it is on only for an erasure.
 fn overwrite(writer: &Connection, yes: bool) -> Result<u64, SqliteError> {
     writer.pragma_update(None, "secure_delete", if yes { "on" } else { "fast" })?;
     writer.execute("INSERT INTO search (search, rank) VALUES ('secure-delete', ?1)", [yes])?;
     Ok(0)
 }
 
-/// Also what a crash kept an earlier one from finishing.
+/// Deletes all hidden sessions, also sessions that a crash left half deleted.
 fn drop_all(tidy: &Tidy) -> Result<(), SqliteError> {
     while let Some(key) = next(&tidy.reader)? {
         while tidy.change(move |writer| drop_piece(writer, key))? > 0 {}
@@ -73,34 +75,86 @@ fn drop_all(tidy: &Tidy) -> Result<(), SqliteError> {
 }
 
 fn part_with_one(writer: &Connection, session: SessionId) -> Result<u64, SqliteError> {
-    let Some(key) = super::reader::key_of(writer, session)? else { return Ok(0) };
-    writer.execute(
-        "INSERT OR IGNORE INTO erased SELECT agent, native FROM sessions \
-         WHERE key = ?1 AND agent IS NOT NULL AND native IS NOT NULL",
-        [key],
-    )?;
-    writer.execute("INSERT INTO forgotten VALUES (?1)", [key])?;
-    writer.execute("DELETE FROM asks WHERE session = ?1", [key])?;
-    Ok(writer.execute("DELETE FROM sessions WHERE key = ?1", [key])? as u64)
+    let Some((key, erased)) = named(writer, session)? else { return Ok(0) };
+    if let Some(erased) = &erased {
+        note_erased(writer, erased)?;
+    }
+    part(writer, key, session, Notice::Erased, erased.as_ref())?;
+    Ok(1)
 }
 
-/// From here on nobody finds these sessions.
+/// Hides these sessions from all readers.
 fn part_with(writer: &Connection, updated_before: Timestamp) -> Result<u64, SqliteError> {
-    let moment = params![updated_before.micros()];
-    writer.execute(
-        "INSERT INTO forgotten SELECT key FROM sessions WHERE unfinished = 0 AND updated_at < ?1",
-        moment,
-    )?;
-    writer.execute("DELETE FROM asks WHERE session IN (SELECT key FROM forgotten)", [])?;
-    let gone = writer.execute("DELETE FROM sessions WHERE key IN (SELECT key FROM forgotten)", [])?;
-    Ok(gone as u64)
+    let mut statement =
+        writer.prepare("SELECT key, id FROM sessions WHERE unfinished = 0 AND updated_at < ?1")?;
+    let old = statement.query_map([updated_before.micros()], |row| {
+        Ok((row.get::<_, i64>(0)?, SessionId(Uuid::from_bytes(row.get(1)?))))
+    })?;
+    let old = old.collect::<rusqlite::Result<Vec<_>>>()?;
+    for (key, session) in &old {
+        part(writer, *key, *session, Notice::Forgotten, None)?;
+    }
+    Ok(old.len() as u64)
+}
+
+/// Removes sessions that are gone from the journal that this catalog follows: at once, also on disk.
+pub(super) fn take_out(
+    writer: &Connection,
+    session: SessionId,
+    erased: Option<&ErasedConversation>,
+) -> Result<(), SqliteError> {
+    if let Some(erased) = erased {
+        note_erased(writer, erased)?;
+    }
+    let Some((key, _)) = named(writer, session)? else { return Ok(()) };
+    let what = if erased.is_some() { Notice::Erased } else { Notice::Forgotten };
+    part(writer, key, session, what, erased)?;
+    while drop_piece(writer, key)? > 0 {}
+    Ok(())
+}
+
+fn part(
+    writer: &Connection,
+    key: i64,
+    session: SessionId,
+    what: Notice,
+    erased: Option<&ErasedConversation>,
+) -> Result<(), SqliteError> {
+    feed::note(writer, feed::last_number(writer)? + 1, session, what, erased)?;
+    writer.prepare_cached("INSERT INTO forgotten VALUES (?1)")?.execute([key])?;
+    writer.prepare_cached("DELETE FROM asks WHERE session = ?1")?.execute([key])?;
+    writer.prepare_cached("DELETE FROM sessions WHERE key = ?1")?.execute([key])?;
+    Ok(())
+}
+
+fn note_erased(writer: &Connection, erased: &ErasedConversation) -> rusqlite::Result<()> {
+    writer
+        .prepare_cached("INSERT OR IGNORE INTO erased (agent, native) VALUES (?1, ?2)")?
+        .execute(params![&*erased.agent, &*erased.native])?;
+    Ok(())
+}
+
+/// A session's key, and its conversation.
+fn named(
+    connection: &Connection,
+    session: SessionId,
+) -> rusqlite::Result<Option<(i64, Option<ErasedConversation>)>> {
+    connection
+        .prepare_cached("SELECT key, agent, native FROM sessions WHERE id = ?1")?
+        .query_row([session.0.as_bytes()], |row| {
+            let (agent, native): (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
+            let named = agent.zip(native);
+            let named = named.map(|(agent, native)| ErasedConversation { agent: agent.into(), native });
+            Ok((row.get(0)?, named))
+        })
+        .optional()
 }
 
 fn next(reader: &Connection) -> rusqlite::Result<Option<i64>> {
     reader.query_row("SELECT min(key) FROM forgotten", [], |row| row.get(0))
 }
 
-/// Drops the next events of a session that is gone; 0 when that was all.
+/// Deletes the next events of a hidden session; returns 0 at the end.
 fn drop_piece(writer: &Connection, key: i64) -> Result<u64, SqliteError> {
     let all = place::all(key);
     let last: Option<i64> = writer

@@ -9,33 +9,27 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `folder`, `schema`, `fault` | the files and their lock; the format; what SQLite's errors mean |
-//! | `sum` | what tells a harmed event from the one that was written |
-//! | `place` | the one integer that is an event's session and seq |
+//! | `data_dir`, `schema`, `sqlite_error` | the files and their lock; the format; what SQLite's errors mean |
+//! | `sum`, `check` | the checksum of an event; whether a log is sound |
+//! | `place` | an event's session and seq in one integer |
 //! | `batch`, `writer`, `checkpoint` | the way in |
 //! | `raw_block` | the agents' own frames, compressed |
 //! | `reader`, `search` | the way out |
-//! | `devices` | paired clients, and where they want to be woken |
-//! | `tidy`, `compact`, `forget` | what goes, and when |
+//! | `journal`, `catalog`, `keyring` | the three traits |
+//! | `feed` | what happened in all sessions, by number |
+//! | `tidy`, `compact`, `forget` | maintenance: compaction and retention |
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use longshore_model::device::{StoredDevice, StoredPush};
-use longshore_model::event::AgentName;
-use longshore_model::frame::Frame;
-use longshore_model::id::{Seq, SessionId};
-use longshore_model::info::SessionInfo;
-use longshore_model::lifecycle::NativeId;
-use longshore_model::time::Timestamp;
-use longshore_model::usage::DayUsage;
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
-use crate::{Batch, Compacted, Hit, Log, LogError, LogFuture, SessionFilter, SessionPage, Stats, WithRaw};
-use batch::Prepared;
+use crate::journal::BlockHints;
+use crate::keyring::KeyHints;
+use crate::{Batch, LogError, Mark};
+use batch::PreparedBatch;
 use checkpoint::Checkpointer;
 use data_dir::DataDir;
 use reader::Readers;
@@ -44,12 +38,15 @@ use tidy::Tidy;
 use writer::{Counters, LogWriter, WriterJob};
 
 mod batch;
+mod catalog;
 mod check;
 mod checkpoint;
 mod compact;
 mod data_dir;
-mod devices;
+mod feed;
 mod forget;
+mod journal;
+mod keyring;
 mod place;
 mod raw_block;
 mod reader;
@@ -62,15 +59,15 @@ mod writer;
 
 pub use check::{Unsound, quick_check};
 
-/// A batch with more raw bytes than this is compressed on a thread that may block.
+/// The raw bytes from which on a batch is compressed on a blocking thread.
 const PREPARE_INLINE: usize = 1024 * 1024;
 
-/// How the log is kept.
+/// The settings of a log.
 #[derive(Clone, Debug, Default)]
 pub struct LogSettings {
     /// What an acknowledged event survives.
     pub durability: Durability,
-    /// The database refuses to grow past this, as if the disk were full. None: the disk is the limit.
+    /// The size at which the database refuses to grow, as if the disk were full. None: the disk is the limit.
     pub max_bytes: Option<u64>,
 }
 
@@ -80,24 +77,26 @@ pub enum Durability {
     /// Loss of power.
     #[default]
     Full,
-    /// A crash of the program, not always loss of power. About a fifth faster.
+    /// A crash of the program, but not always loss of power. About a fifth faster.
     Normal,
 }
 
-/// A log in a folder. Dropping it writes what was given to it, then lets the folder go.
+/// A log in a folder. Dropping it writes everything that was appended, then releases the folder.
 pub struct SqliteLog {
     file: Arc<Path>,
     jobs: Option<mpsc::Sender<WriterJob>>,
     writer: Option<JoinHandle<()>>,
     readers: Readers,
     counters: Arc<Counters>,
-    /// Compaction and forgetting take turns.
+    blocks: BlockHints,
+    keys: KeyHints,
+    /// Locked by compaction or deletion, one at a time.
     tidying: Arc<Mutex<()>>,
     _folder: DataDir,
 }
 
 impl SqliteLog {
-    /// Opens the log of a folder, and makes both when they are missing. Blocks.
+    /// Opens the log of a folder, and creates both if they are missing. Blocks.
     pub fn open(folder: &Path, settings: &LogSettings) -> Result<Self, LogError> {
         let folder = DataDir::take(folder)?;
         let file = folder.file.clone();
@@ -118,13 +117,15 @@ impl SqliteLog {
             jobs: Some(jobs),
             writer: Some(thread),
             counters,
+            blocks: BlockHints::default(),
+            keys: KeyHints::default(),
             tidying: Arc::default(),
             _folder: folder,
         })
     }
 
-    /// Looks for harm in the log of a folder, also while a hub has it: what is wrong, in the words of SQLite, at most
-    /// `most` findings. Reads the whole file, and blocks.
+    /// Checks the log of a folder, also while a hub uses it. Returns at most `most` findings, in SQLite's
+    /// words. Reads the whole file, and blocks.
     pub fn quick_check(folder: &Path, most: u32) -> Result<Vec<String>, LogError> {
         let file = folder.join("log.db");
         let check = || -> Result<Vec<String>, SqliteError> {
@@ -137,36 +138,39 @@ impl SqliteLog {
         Ok(found.into_iter().filter(|line| line != "ok").collect())
     }
 
-    /// The database.
+    /// The path of the database.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    async fn write(&self, batch: Batch) -> Result<(), LogError> {
+    async fn write(&self, batch: Batch, after: Mark, nonce: Uuid) -> Result<Mark, LogError> {
+        let session = batch.session;
         let raw: usize = batch.frames.iter().filter_map(|frame| Some(frame.raw()?.len())).sum();
         let prepared = if raw < PREPARE_INLINE {
-            Prepared::new(batch)?
+            PreparedBatch::new(batch, after, nonce)?
         } else {
-            let prepare = tokio::task::spawn_blocking(|| Prepared::new(batch)).await;
+            let prepare = tokio::task::spawn_blocking(move || PreparedBatch::new(batch, after, nonce)).await;
             prepare.map_err(|error| LogError::other("preparing a batch", error))??
         };
         let gone = || LogError::other("appending to the log", "the log's writer is gone");
         let (ack, answer) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(gone)?;
-        jobs.send(WriterJob::Append(prepared, ack)).await.map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?
+        jobs.send(WriterJob::Append(Box::new(prepared), ack)).await.map_err(|_| gone())?;
+        // The writer may have written the batch before it ended.
+        let unknown = |_| LogError::Unknown { session, detail: "the log's writer is gone".to_owned() };
+        answer.await.map_err(unknown)?
     }
 
-    /// A small change that is no event, in a transaction of its own.
+    /// Makes a small change that is no event, in its own transaction.
     async fn change(
         &self,
         change: impl FnOnce(&rusqlite::Connection) -> Result<u64, SqliteError> + Send + 'static,
-    ) -> Result<(), LogError> {
+    ) -> Result<u64, LogError> {
         let gone = || LogError::other("changing the log", "the log's writer is gone");
         let (ack, answer) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(gone)?;
         jobs.send(WriterJob::Change(Box::new(change), ack)).await.map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?.map(drop)
+        answer.await.map_err(|_| gone())?
     }
 
     async fn tidy<T: Send + 'static>(
@@ -199,111 +203,5 @@ impl Drop for SqliteLog {
         if self.writer.take().is_some_and(|writer| writer.join().is_err()) {
             tracing::error!("log writer panicked");
         }
-    }
-}
-
-impl Log for SqliteLog {
-    fn append(&self, batch: Batch) -> LogFuture<'_, ()> {
-        Box::pin(self.write(batch))
-    }
-
-    fn read(&self, session: SessionId, after: Seq, limit: usize, raw: WithRaw) -> LogFuture<'_, Vec<Frame>> {
-        let query = move |reader: &_| reader::read(reader, session, after, limit, raw);
-        Box::pin(self.readers.run("reading events", query))
-    }
-
-    fn head(&self, session: SessionId) -> LogFuture<'_, Seq> {
-        Box::pin(self.readers.run("reading a session's head", move |reader| {
-            Ok(match reader::key_of(reader, session)? {
-                Some(key) => reader::head(reader, key)?,
-                None => Seq::ZERO,
-            })
-        }))
-    }
-
-    fn session(&self, session: SessionId) -> LogFuture<'_, Option<SessionInfo>> {
-        Box::pin(self.readers.run("reading a session", move |reader| reader::session(reader, session)))
-    }
-
-    fn sessions(&self, filter: SessionFilter) -> LogFuture<'_, SessionPage> {
-        Box::pin(self.readers.run("listing sessions", move |reader| reader::sessions(reader, &filter)))
-    }
-
-    fn unfinished(&self) -> LogFuture<'_, Vec<SessionInfo>> {
-        Box::pin(self.readers.run("listing unfinished sessions", reader::unfinished))
-    }
-
-    fn session_of(&self, ask: Uuid) -> LogFuture<'_, Option<SessionId>> {
-        Box::pin(self.readers.run("finding who asked", move |reader| reader::session_of(reader, ask)))
-    }
-
-    fn native(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, Option<SessionInfo>> {
-        Box::pin(
-            self.readers.run("finding a conversation", move |reader| reader::native(reader, &agent, &native)),
-        )
-    }
-
-    fn search(&self, query: String, limit: usize) -> LogFuture<'_, Vec<Hit>> {
-        Box::pin(self.readers.run("searching", move |reader| search::find(reader, &query, limit)))
-    }
-
-    fn compact(&self, ended_before: Timestamp) -> LogFuture<'_, Compacted> {
-        Box::pin(self.tidy(move |tidy| compact::run(tidy, ended_before)))
-    }
-
-    fn forget(&self, updated_before: Timestamp) -> LogFuture<'_, u64> {
-        let file = self.file.clone();
-        Box::pin(self.tidy(move |tidy| forget::run(tidy, &file, updated_before)))
-    }
-
-    fn cut(&self) -> LogFuture<'_, Vec<SessionInfo>> {
-        Box::pin(self.readers.run("listing sessions that were cut", reader::cut))
-    }
-
-    fn erase(&self, session: SessionId) -> LogFuture<'_, bool> {
-        let file = self.file.clone();
-        Box::pin(self.tidy(move |tidy| forget::erase(tidy, &file, session)))
-    }
-
-    fn is_erased(&self, native: NativeId) -> LogFuture<'_, bool> {
-        let query = move |reader: &_| reader::is_erased(reader, &native);
-        Box::pin(self.readers.run("asking for an erased conversation", query))
-    }
-
-    fn usage(&self, since: Timestamp) -> LogFuture<'_, Vec<DayUsage>> {
-        Box::pin(self.readers.run("adding up what was used", move |reader| reader::usage(reader, since)))
-    }
-
-    fn devices(&self) -> LogFuture<'_, Vec<StoredDevice>> {
-        Box::pin(self.readers.run("listing devices", devices::all))
-    }
-
-    fn put_device(&self, device: StoredDevice) -> LogFuture<'_, ()> {
-        Box::pin(self.change(move |writer| devices::put(writer, &device)))
-    }
-
-    fn pushes(&self) -> LogFuture<'_, Vec<StoredPush>> {
-        Box::pin(self.readers.run("listing push subscriptions", devices::pushes))
-    }
-
-    fn put_push(&self, push: StoredPush) -> LogFuture<'_, ()> {
-        Box::pin(self.change(move |writer| devices::put_push(writer, &push)))
-    }
-
-    fn drop_push(&self, endpoint: String) -> LogFuture<'_, ()> {
-        Box::pin(self.change(move |writer| devices::drop_push(writer, &endpoint)))
-    }
-
-    fn stats(&self) -> LogFuture<'_, Stats> {
-        Box::pin(async move {
-            let counted = self.readers.run("counting", reader::stats).await?;
-            Ok(Stats {
-                wal_bytes: self.wal_bytes(),
-                appended: self.counters.appended.load(Ordering::Relaxed),
-                batches: self.counters.batches.load(Ordering::Relaxed),
-                commits: self.counters.commits.load(Ordering::Relaxed),
-                ..counted
-            })
-        })
     }
 }

@@ -1,11 +1,11 @@
-//! The place of an event: its session's key and its seq in one integer.
+//! The place of an event: the key of its session and its seq, in one integer.
 
 use std::ops::RangeInclusive;
 
 use longshore_model::id::Seq;
 
-/// A trillion events for a session, eight million sessions for a log.
-const SEQ_BITS: u32 = 40;
+/// The bits of a seq: a trillion events per session, eight million sessions per log.
+pub(super) const SEQ_BITS: u32 = 40;
 const LAST_SEQ: u64 = (1 << SEQ_BITS) - 1;
 
 /// The place of an event.

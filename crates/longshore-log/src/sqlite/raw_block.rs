@@ -1,28 +1,29 @@
-//! Blocks of raw frames: neighbours compress well together, and a frame that became several events is kept once.
+//! Blocks of raw frames. Neighbouring frames compress well together, and a frame that became several events
+//! is stored once.
 //!
-//! A block before compression: a count, that many entries of (seq counted from the first, length), the frames one
-//! after the other; all numbers are u32, little-endian. The length [`SAME`] stands for the frame before.
+//! A block before compression: a count, that many entries of (seq relative to the first, length), then the
+//! frames; all numbers are u32, little-endian. The length [`SAME`] stands for the previous frame.
 
 use longshore_model::event::Raw;
 use longshore_model::id::Seq;
 
-/// A block takes no more frames once it holds this many bytes; one frame may be larger than that.
+/// The size at which a block takes no more frames; a single frame may be larger.
 pub(super) const BLOCK_BYTES: usize = 256 * 1024;
 
 const SAME: u32 = u32::MAX;
 const ENTRY: usize = 8;
 
-/// Frames of neighbouring events, compressed.
+/// Compressed frames of neighbouring events.
 #[derive(Debug, PartialEq)]
 pub(super) struct RawBlock {
     pub(super) first: Seq,
     pub(super) last: Seq,
-    /// Bytes before compression.
+    /// The size before compression.
     pub(super) size: usize,
     pub(super) bytes: Vec<u8>,
 }
 
-/// Packs frames in the order of their seq into as few blocks as [`BLOCK_BYTES`] allows.
+/// Packs frames, in the order of their seq, into as few blocks as [`BLOCK_BYTES`] allows.
 pub(super) fn pack<'a>(frames: impl IntoIterator<Item = (Seq, &'a Raw)>) -> Vec<RawBlock> {
     let mut blocks = Vec::new();
     let mut open: Option<Packing<'a>> = None;
@@ -88,9 +89,10 @@ impl<'a> Packing<'a> {
     }
 }
 
-/// Reads a block back; what a bad one says is told in words.
+/// Unpacks a block. The error says what is wrong with a bad block.
 pub(super) fn unpack(first: Seq, size: usize, bytes: &[u8]) -> Result<Vec<(Seq, Raw)>, String> {
-    // No honest LZ4 block grows more than 255-fold; a damaged size must not make us ask for all memory.
+    // LZ4 data never grows more than 255-fold when unpacked. A damaged size must not make us allocate all
+    // memory.
     if size > bytes.len().saturating_mul(256) {
         return Err(format!("a block of raw frames claims {size} bytes"));
     }

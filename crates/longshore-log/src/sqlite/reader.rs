@@ -20,10 +20,11 @@ use super::{place, raw_block, schema, sum};
 use crate::usage::UsageSum;
 use crate::{LogError, PAGE_BYTES, SessionFilter, SessionPage, Stats, WithRaw, cut_to_page};
 
-/// How many reads run at once. Past that they wait for one another, never for the writer.
+/// How many reads run at once. Further reads wait for these, never for the writer.
 const READERS: usize = 4;
 
-/// Connections that only read, opened as they are needed.
+/// Read-only connections, opened on demand.
+#[derive(Clone)]
 pub(super) struct Readers {
     file: Arc<Path>,
     idle: Arc<Mutex<Vec<Connection>>>,
@@ -35,7 +36,7 @@ impl Readers {
         Self { file, idle: Arc::default(), turns: Arc::new(Semaphore::new(READERS)) }
     }
 
-    /// Runs a query on a thread that may block.
+    /// Runs a query on a blocking thread.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         doing: &'static str,
@@ -65,7 +66,7 @@ impl Readers {
         tokio::task::spawn_blocking(read).await.map_err(|error| LogError::other(doing, error))?
     }
 
-    /// Closes the connections that nobody uses.
+    /// Closes the idle connections.
     pub(super) fn close_idle(&self) {
         held(&self.idle).clear();
     }
@@ -97,13 +98,26 @@ pub(super) fn read(
     limit: usize,
     raw: WithRaw,
 ) -> Result<Vec<Frame>, SqliteError> {
-    // One snapshot for events and blocks: compaction may run beside us.
+    // One snapshot for events and blocks, because compaction may run at the same time.
     let snapshot = connection.unchecked_transaction()?;
     let Some(key) = key_of(&snapshot, session)? else { return Ok(Vec::new()) };
+    stretch(&snapshot, (session, key), after, Seq(u64::MAX), limit, raw)
+}
+
+/// The events of a session after one seq, up to another seq, as many as a page holds. The caller holds a
+/// snapshot.
+pub(super) fn stretch(
+    snapshot: &Connection,
+    (session, key): (SessionId, i64),
+    after: Seq,
+    last: Seq,
+    limit: usize,
+    raw: WithRaw,
+) -> Result<Vec<Frame>, SqliteError> {
     let mut statement = snapshot.prepare_cached(
         "SELECT place, json, sum FROM events WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3",
     )?;
-    let end = *place::all(key).end();
+    let end = place::place(key, last);
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = statement.query_map(params![place::place(key, after), end, limit], |row| {
         let json: Arc<str> = row.get_ref(1)?.as_str()?.into();
@@ -124,7 +138,7 @@ pub(super) fn read(
         }
     }
     let raws = match (raw, events.first(), events.last()) {
-        (WithRaw::Yes, Some(first), Some(last)) => raws(&snapshot, key, first.0, last.0)?,
+        (WithRaw::Yes, Some(first), Some(last)) => raws(snapshot, key, first.0, last.0)?,
         (WithRaw::Yes | WithRaw::No, _, _) => Raws::default(),
     };
     let (until, mut raws) = (raws.until, raws.frames.into_iter().peekable());
@@ -139,17 +153,17 @@ pub(super) fn read(
     Ok(frames)
 }
 
-/// The raw frames of a stretch of a session.
+/// The raw frames of a part of a session.
 #[derive(Default)]
 struct Raws {
     frames: Vec<(Seq, Raw)>,
-    /// Where they fill a page, if that is before the stretch ends.
+    /// The seq at which the frames fill a page, if that is before the end of the part.
     until: Option<Seq>,
 }
 
-/// The raw frames from here to there, out of the blocks that they lie in.
+/// The raw frames from the first to the last seq.
 fn raws(connection: &Connection, key: i64, first: Seq, last: Seq) -> Result<Raws, SqliteError> {
-    // The block that `first` lies in begins at or before it.
+    // The block that contains `first` begins at or before `first`.
     let mut statement = connection.prepare_cached(
         "SELECT first, size, block FROM raw_blocks \
          WHERE first >= coalesce((SELECT max(first) FROM raw_blocks WHERE first BETWEEN ?1 AND ?2), ?1) \
@@ -254,7 +268,7 @@ pub(super) fn native(
     Ok(info.map(|info| serde_json::from_str(&info)).transpose()?)
 }
 
-/// The ends of turns, each found by its place; turns of sessions that are forgotten do not count.
+/// The ends of turns, each found by its place. Turns of deleted sessions do not count.
 pub(super) fn usage(connection: &Connection, since: Timestamp) -> Result<Vec<DayUsage>, SqliteError> {
     let mut statement = connection.prepare_cached(
         "SELECT turns.at, turns.turn, sessions.agent, json_extract(sessions.info, '$.project'), \
@@ -274,7 +288,8 @@ pub(super) fn usage(connection: &Connection, since: Timestamp) -> Result<Vec<Day
     Ok(used.days())
 }
 
-/// Counts without reading the events: a session has as many as its last seq says, less what compaction took.
+/// Counts without reading the events: a session has as many events as its last seq says, minus the dropped
+/// ones.
 pub(super) fn stats(connection: &Connection) -> Result<Stats, SqliteError> {
     let (sessions, events): (i64, i64) = connection
         .prepare_cached(

@@ -1,4 +1,4 @@
-//! The database: how connections are set up, and how an old format becomes the new one.
+//! The database: how a connection is set up, and how an old format becomes the newest one.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -10,21 +10,23 @@ use super::sqlite_error::SqliteError;
 use super::{Durability, LogSettings};
 use crate::LogError;
 
-/// One step per format; the format's number is how many steps made it. Steps are never edited once released.
+/// One migration per format; the number of a format is its number of migrations. A released migration never
+/// changes.
 const STEPS: &[&str] = &[
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_devices.sql"),
     include_str!("migrations/0003_cut_erased_sums.sql"),
+    include_str!("migrations/0004_feed_and_keys.sql"),
 ];
 
-/// "LONG": tells our file from any other database.
+/// "LONG": tells our file from other databases.
 const APPLICATION_ID: i64 = 0x4C4F_4E47;
 
-/// Opens the database for writing and brings it to the format of this program.
+/// Opens the database for writing and migrates it to this program's format.
 pub(super) fn open(file: &Path, settings: &LogSettings) -> Result<Connection, LogError> {
     let opened = || -> Result<Connection, SqliteError> {
         let mut connection = connect(file)?;
-        // Before anything is set: a file that is not ours, or newer than us, is left as it is.
+        // First of all: a file that is not ours, or newer than this program, stays as it is.
         check(&connection, file, STEPS)?;
         set_up_writing(&connection, settings)?;
         migrate(&mut connection, file, STEPS)?;
@@ -33,7 +35,7 @@ pub(super) fn open(file: &Path, settings: &LogSettings) -> Result<Connection, Lo
     opened().map_err(|fault| fault.at(file, "opening the log"))
 }
 
-/// A second connection that may write, for checkpoints.
+/// Opens a second writing connection, for checkpoints.
 pub(super) fn open_beside(file: &Path, settings: &LogSettings) -> Result<Connection, SqliteError> {
     let connection = connect(file)?;
     set_up_writing(&connection, settings)?;
@@ -47,7 +49,7 @@ fn connect(file: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// A connection that only reads.
+/// Opens a read-only connection.
 pub(super) fn open_reading(file: &Path) -> Result<Connection, SqliteError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags)?;
@@ -67,7 +69,7 @@ fn set_up_writing(connection: &Connection, settings: &LogSettings) -> Result<(),
             Durability::Normal => "normal",
         },
     )?;
-    // Checkpoints are the checkpointer's, off the commit path.
+    // The checkpoint thread does all checkpoints, off the commit path.
     connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
     connection.pragma_update_and_check(
         None,
@@ -77,7 +79,7 @@ fn set_up_writing(connection: &Connection, settings: &LogSettings) -> Result<(),
     )?;
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.pragma_update(None, "cache_size", -4_096)?;
-    // What a row said before is not left beside it in its page, which is written anyway.
+    // SQLite overwrites the old content of a row in its page, because it writes the page anyway.
     connection.pragma_update(None, "secure_delete", "fast")?;
     connection.set_prepared_statement_cache_capacity(64);
     if let Some(bytes) = settings.max_bytes {
@@ -88,12 +90,12 @@ fn set_up_writing(connection: &Connection, settings: &LogSettings) -> Result<(),
     Ok(())
 }
 
-/// The value of a pragma that is a number.
+/// The value of a numeric pragma.
 pub(super) fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, pragma, |row| row.get(0))
 }
 
-/// The format of the database; refuses what this program must not touch.
+/// The format of the database. Refuses a database that this program must not touch.
 fn check(connection: &Connection, file: &Path, steps: &[&str]) -> Result<i64, SqliteError> {
     let (found, known) = (number(connection, "user_version")?, steps.len() as i64);
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
@@ -121,14 +123,15 @@ fn migrate(connection: &mut Connection, file: &Path, steps: &[&str]) -> Result<(
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", known)?;
     transaction.commit()?;
-    // A log that was made just now is no news.
+    // A log that was created just now needs no message.
     if found > 0 {
         tracing::info!(from = found, to = known, "log format brought up to date");
     }
     Ok(())
 }
 
-/// Keeps a whole copy of the old format beside the database, until somebody erases a session, or retention comes to it.
+/// Copies the old format beside the database. The copy stays until somebody erases a session, or until
+/// retention deletes it.
 fn back_up(connection: &Connection, file: &Path, found: i64) -> Result<(), SqliteError> {
     let copy = copy_of(file, found);
     let failed = |error: std::io::Error| LogError::other("backing up the log", error);
@@ -142,7 +145,8 @@ fn back_up(connection: &Connection, file: &Path, found: i64) -> Result<(), Sqlit
     Ok(())
 }
 
-/// Drops the copies of old formats, which hold all that was in the log then; with a moment, those that were made before it.
+/// Deletes the copies of old formats, because they contain the log of that time; with a time, only the copies
+/// made before it.
 pub(super) fn drop_copies(file: &Path, made_before: Option<SystemTime>) -> std::io::Result<()> {
     for format in 1..STEPS.len() {
         let copy = copy_of(file, format as i64);

@@ -1,4 +1,4 @@
-//! Full-text search: one FTS5 index over the final words of the log. Deltas never reach it.
+//! Full-text search: one FTS5 index over the final texts of the log. Deltas are not indexed.
 
 use longshore_model::id::{ItemId, SessionId};
 use longshore_model::time::Timestamp;
@@ -10,8 +10,8 @@ use super::sqlite_error::SqliteError;
 use crate::search::{Hit, MATCH_BEGIN, MATCH_END, MOST_HITS, QueryWords, SNIPPET_TOKENS};
 use crate::snippet::plain;
 
-/// Puts an event that was just written into the index. The text comes through the view, so that what goes in is what
-/// snippets show and what [`unindex`] takes out.
+/// Adds a new event to the index. The text comes from the view, so the index, the snippets and [`unindex`]
+/// use the same text.
 pub(super) fn index(connection: &Connection, place: i64) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -21,7 +21,7 @@ pub(super) fn index(connection: &Connection, place: i64) -> rusqlite::Result<()>
     Ok(())
 }
 
-/// Takes a stretch of events out of the index, while they are still there to be read.
+/// Removes a range of events from the index, before their text is deleted.
 pub(super) fn unindex(connection: &Connection, first: i64, last: i64) -> rusqlite::Result<()> {
     connection
         .prepare_cached(

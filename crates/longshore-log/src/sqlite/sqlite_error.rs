@@ -1,4 +1,4 @@
-//! From what SQLite says to what a caller can do.
+//! Turns SQLite's errors into errors on which a caller can act.
 
 use std::path::Path;
 
@@ -6,11 +6,11 @@ use rusqlite::ErrorCode;
 
 use crate::LogError;
 
-/// What went wrong, before it is known at which file and while doing what.
+/// An error, before its file and its action are known.
 #[derive(Debug)]
 pub(super) enum SqliteError {
     Sqlite(rusqlite::Error),
-    /// What we stored does not read as we wrote it.
+    /// The stored data is not what the log wrote.
     Damaged(String),
     Log(LogError),
 }
@@ -34,7 +34,7 @@ impl From<serde_json::Error> for SqliteError {
 }
 
 impl SqliteError {
-    /// The error that callers see.
+    /// Adds the file and the action.
     pub(super) fn at(self, file: &Path, doing: &'static str) -> LogError {
         let path = || file.to_owned();
         match self {

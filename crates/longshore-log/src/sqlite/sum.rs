@@ -1,8 +1,8 @@
-//! The sum of an event: what tells a harmed event from the one that was written. It is no guard against somebody who means
-//! harm.
+//! The checksum of an event, which shows accidental damage. It is no protection against an attacker.
 
-/// The sum that is written: eight bytes a step, since every event on its way to a client pays for it. Each step can be undone,
-/// so any one byte that changes changes the sum; the turn keeps two changed bits from undoing one another.
+/// The checksum that the log writes now. It takes eight bytes per step, because every event pays for it. Each
+/// step can be undone, so any changed byte changes the checksum; the rotation keeps two changed bits from
+/// cancelling each other.
 pub(super) fn of(json: &str) -> i64 {
     let (words, rest) = json.as_bytes().as_chunks::<8>();
     let mut last = [0; 8];
@@ -18,12 +18,12 @@ fn step(sum: u64) -> u64 {
     sum.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Whether an event is still what was written.
+/// Whether an event still has its checksum.
 pub(super) fn holds(json: &str, written: i64) -> bool {
     written == of(json) || written == bytewise(json)
 }
 
-/// The sum that the log wrote before, FNV-1a over 64 bits: what is older stays whole.
+/// The checksum that older versions wrote: FNV-1a over 64 bits.
 fn bytewise(json: &str) -> i64 {
     let sum = json.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

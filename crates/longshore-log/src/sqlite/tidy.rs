@@ -1,4 +1,4 @@
-//! Maintenance beside the running log: reads on a connection of its own, changes in small pieces by the writer.
+//! Maintenance beside the running log: reads on its own connection, changes in small pieces by the writer.
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
@@ -7,16 +7,16 @@ use super::sqlite_error::SqliteError;
 use super::writer::WriterJob;
 use crate::LogError;
 
-/// What compaction and forgetting work with. Lives on a thread that may block.
+/// The tools of compaction and retention. They live on a blocking thread.
 pub(super) struct Tidy {
-    /// For looking.
+    /// The reading connection.
     pub(super) reader: Connection,
-    /// For changing. Weak: maintenance does not keep a log open that everybody else is done with.
+    /// The way to the writer. It is weak, so that maintenance does not keep the log open.
     pub(super) jobs: mpsc::WeakSender<WriterJob>,
 }
 
 impl Tidy {
-    /// Has the writer change something in a transaction of its own, and waits for it.
+    /// Lets the writer change something in its own transaction, and waits for it.
     pub(super) fn change(
         &self,
         change: impl FnOnce(&Connection) -> Result<u64, SqliteError> + Send + 'static,

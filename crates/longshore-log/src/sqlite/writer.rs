@@ -1,4 +1,4 @@
-//! The one writer: takes all batches that wait, writes them in one transaction, and answers after the commit.
+//! The one writer: takes all waiting batches, writes them in one transaction, and answers after the commit.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -6,55 +6,65 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use longshore_model::id::{Seq, SessionId};
-use rusqlite::{Connection, TransactionBehavior};
-use tokio::sync::{mpsc, oneshot};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use tokio::sync::{mpsc, oneshot, watch};
+use uuid::Uuid;
 
-use super::batch::{Prepared, SessionRow};
+use super::batch::{PreparedBatch, SessionRow};
 use super::checkpoint::Checkpointer;
+use super::feed::{self, Notice};
+use super::journal::mark_of;
+use super::place::place;
 use super::reader;
 use super::sqlite_error::SqliteError;
-use crate::LogError;
+use crate::{LogError, Mark};
 
-/// How many jobs may wait. Past that, whoever appends waits for room; nothing is refused or dropped.
+/// The most waiting jobs. A further append waits for room; the log refuses and drops nothing.
 pub(super) const QUEUE: usize = 256;
-/// A transaction takes no more batches once it has this many bytes, so that the first one in it is not held back.
+/// The size at which a transaction takes no more batches, so that its first batch does not wait too long.
 const GROUP_BYTES: usize = 4 * 1024 * 1024;
 
-/// What the writer is asked to do.
+/// A job of the writer.
 pub(super) enum WriterJob {
-    Append(Prepared, Ack<()>),
-    /// What is no event, in a transaction of its own: maintenance, devices.
+    Append(Box<PreparedBatch>, Ack<Mark>),
+    /// A change without an event, in its own transaction: maintenance, keys.
     Change(Change, Ack<u64>),
 }
 
 pub(super) type Ack<T> = oneshot::Sender<Result<T, LogError>>;
 pub(super) type Change = Box<dyn FnOnce(&Connection) -> Result<u64, SqliteError> + Send>;
 
-/// What was done since the log was opened.
+/// Counts since the log was opened.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) appended: AtomicU64,
     pub(super) batches: AtomicU64,
     pub(super) commits: AtomicU64,
+    /// Tells the feeds that the log has grown.
+    pub(super) grown: watch::Sender<()>,
 }
 
-/// Runs on a thread of its own until nobody can give it jobs any more.
+/// The writer. It runs on its own thread until nobody can send it jobs any more.
 pub(super) struct LogWriter {
     connection: Connection,
     file: Arc<Path>,
     counters: Arc<Counters>,
     checkpointer: Checkpointer,
-    /// Where each session ends, as committed. Filled as sessions are written to.
+    /// The committed end of each session. Each session's first append adds its end.
     ends: HashMap<SessionId, End>,
+    /// The last committed number of a block or a notice; `None` before the first number is read.
+    number: Option<i64>,
 }
 
 #[derive(Clone, Copy)]
 struct End {
     key: i64,
     head: Seq,
+    /// The nonce of the last append.
+    nonce: Option<Uuid>,
 }
 
-type WaitingBatch = (Prepared, Ack<()>);
+type WaitingBatch = (Box<PreparedBatch>, Ack<Mark>);
 
 impl LogWriter {
     pub(super) fn new(
@@ -63,7 +73,7 @@ impl LogWriter {
         counters: Arc<Counters>,
         checkpointer: Checkpointer,
     ) -> Self {
-        Self { connection, file, counters, checkpointer, ends: HashMap::new() }
+        Self { connection, file, counters, checkpointer, ends: HashMap::new(), number: None }
     }
 
     pub(super) fn run(mut self, mut jobs: mpsc::Receiver<WriterJob>) {
@@ -91,7 +101,8 @@ impl LogWriter {
         }
     }
 
-    /// One transaction for all; when that fails, one for each, so that a bad batch harms its own session only.
+    /// Writes all batches in one transaction. If that fails, writes each in its own, so that a bad batch
+    /// harms only its own session.
     fn commit_group(&mut self, mut group: Vec<WaitingBatch>) {
         if group.is_empty() {
             return;
@@ -107,42 +118,65 @@ impl LogWriter {
                 return;
             }
         };
-        // A receiver that is gone gave up waiting; its events are in the log all the same.
+        // If the receiver is gone, it gave up waiting. Its events are in the log all the same.
         for ((_, ack), answer) in group.into_iter().zip(answers) {
             let _ = ack.send(answer);
         }
     }
 
-    fn transact(&mut self, group: &[WaitingBatch]) -> rusqlite::Result<Vec<Result<(), LogError>>> {
+    fn transact(&mut self, group: &[WaitingBatch]) -> rusqlite::Result<Vec<Result<Mark, LogError>>> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut ends: HashMap<SessionId, End> = HashMap::new();
         let mut rows: HashMap<i64, &SessionRow> = HashMap::new();
         let mut answers = Vec::with_capacity(group.len());
-        let (mut events, mut bytes) = (0, 0);
+        let (mut events, mut bytes, mut number) = (0, 0, self.number);
         for (batch, _) in group {
             let known = ends.get(&batch.session).or_else(|| self.ends.get(&batch.session)).copied();
             let end = match known {
                 Some(end) => Some(end),
                 None => find_end(&transaction, batch.session)?,
             };
-            if let Err(gap) = follows(batch, end.map(|end| end.head).unwrap_or_default()) {
-                answers.push(Err(gap));
-                continue;
+            match place_of(batch, end) {
+                Ok(BatchPlace::Next) => {}
+                Ok(BatchPlace::Written(mark)) => {
+                    answers.push(Ok(mark));
+                    continue;
+                }
+                Err(refused) => {
+                    answers.push(Err(refused));
+                    continue;
+                }
             }
             let key = match end {
                 Some(end) => end.key,
                 None => begin_session(&transaction, batch.session)?,
             };
-            batch.write(&transaction, key)?;
+            // Deltas alone need no number: the feed delivers them with the event that ends them.
+            let numbered = match batch.last_said.is_some() || batch.row.is_some() {
+                true => {
+                    let next = number.map_or_else(|| feed::last_number(&transaction), Ok)? + 1;
+                    number = Some(next);
+                    number
+                }
+                false => None,
+            };
+            batch.write(&transaction, key, numbered)?;
+            if let Some(number) = numbered.filter(|_| batch.last_said.is_none()) {
+                feed::note(&transaction, number, batch.session, Notice::Row, None)?;
+            }
             if let Some(row) = &batch.row {
                 rows.insert(key, row);
             }
             let before = end.map(|end| end.head).unwrap_or_default();
             let head = batch.frames.last().map_or(before, |frame| frame.seq());
-            ends.insert(batch.session, End { key, head });
+            let nonce = match batch.frames.is_empty() {
+                true => end.and_then(|end| end.nonce),
+                false => Some(batch.nonce),
+            };
+            ends.insert(batch.session, End { key, head, nonce });
             events += batch.frames.len() as u64;
             bytes += batch.bytes;
-            answers.push(Ok(()));
+            answers.push(Ok(mark_of(head)));
         }
         if ends.is_empty() {
             return Ok(answers); // all refused: nothing to commit
@@ -152,9 +186,11 @@ impl LogWriter {
         }
         transaction.commit()?;
         self.ends.extend(ends);
+        self.number = number;
         self.counters.appended.fetch_add(events, Ordering::Relaxed);
         self.counters.batches.fetch_add(answers.iter().flatten().count() as u64, Ordering::Relaxed);
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
+        self.counters.grown.send_replace(());
         self.checkpointer.wrote(&self.connection, bytes);
         Ok(answers)
     }
@@ -167,7 +203,10 @@ impl LogWriter {
             Ok(changed)
         };
         let changed = run();
-        self.ends.clear(); // it may have taken sessions away
+        // The change may have deleted sessions, and may have assigned numbers.
+        self.ends.clear();
+        self.number = None;
+        self.counters.grown.send_replace(());
         self.checkpointer.wrote(&self.connection, super::raw_block::BLOCK_BYTES);
         changed.map_err(|fault| fault.at(&self.file, "changing the log"))
     }
@@ -177,21 +216,41 @@ impl LogWriter {
     }
 }
 
-/// `Prepared` is dense in itself; what is left is whether it begins where the session ends.
-fn follows(batch: &Prepared, head: Seq) -> Result<(), LogError> {
+/// Where a batch lies, compared with the end of its session.
+enum BatchPlace {
+    /// The batch continues the session.
+    Next,
+    /// The batch already is the end of the session: its writer did not get the answer, and appends it again.
+    Written(Mark),
+}
+
+/// Checks that a batch begins where the session ends; the batch itself is already checked.
+fn place_of(batch: &PreparedBatch, end: Option<End>) -> Result<BatchPlace, LogError> {
+    let head = end.map(|end| end.head).unwrap_or_default();
+    if batch.after != mark_of(head) {
+        return match end.is_some_and(|end| end.nonce == Some(batch.nonce)) {
+            true => Ok(BatchPlace::Written(mark_of(head))),
+            false => Err(LogError::Fenced { session: batch.session }),
+        };
+    }
     let expected = head.next();
     match batch.frames.first().map(|frame| frame.seq()) {
         Some(found) if found != expected => Err(LogError::Gap { session: batch.session, expected, found }),
-        Some(_) | None => Ok(()),
+        Some(_) | None => Ok(BatchPlace::Next),
     }
 }
 
 fn find_end(connection: &Connection, session: SessionId) -> rusqlite::Result<Option<End>> {
     let Some(key) = reader::key_of(connection, session)? else { return Ok(None) };
-    Ok(Some(End { key, head: reader::head(connection, key)? }))
+    let head = reader::head(connection, key)?;
+    let nonce: Option<Option<[u8; 16]>> = connection
+        .prepare_cached("SELECT nonce FROM events WHERE place = ?1")?
+        .query_row([place(key, head)], |row| row.get(0))
+        .optional()?;
+    Ok(Some(End { key, head, nonce: nonce.flatten().map(Uuid::from_bytes) }))
 }
 
-fn begin_session(connection: &Connection, session: SessionId) -> rusqlite::Result<i64> {
+pub(super) fn begin_session(connection: &Connection, session: SessionId) -> rusqlite::Result<i64> {
     connection.prepare_cached("INSERT INTO sessions (id) VALUES (?1)")?.execute([session.0.as_bytes()])?;
     Ok(connection.last_insert_rowid())
 }
@@ -209,7 +268,7 @@ mod tests {
 
     const BAD: i64 = 13;
 
-    fn batch(session: u128, first: u64, at: i64) -> Prepared {
+    fn batch(session: u128, first: u64, at: i64) -> PreparedBatch {
         let session = SessionId(Uuid::from_u128(session));
         let event = |seq| Event {
             seq: Seq(seq),
@@ -223,11 +282,13 @@ mod tests {
             body: Body::TitleChanged,
         };
         let frames = (first..first + 3).map(|seq| Frame::encode(event(seq), None).unwrap()).collect();
-        Prepared::new(Batch { session, frames, info: None }).unwrap()
+        let after = mark_of(Seq(first - 1));
+        PreparedBatch::new(Batch { session, frames, info: None }, after, Uuid::from_u128(1)).unwrap()
     }
 
-    /// Gives a writer all of these at once; says what it answered and how many transactions it took.
-    fn write(trigger: &str, batches: Vec<Prepared>) -> (Vec<Result<(), LogError>>, u64, i64) {
+    /// Gives a writer all of these batches at once. Returns the writer's answers and the number of
+    /// transactions.
+    fn write(trigger: &str, batches: Vec<PreparedBatch>) -> (Vec<Result<Mark, LogError>>, u64, i64) {
         let folder = tempfile::tempdir().unwrap();
         let folder = data_dir::DataDir::take(folder.path()).unwrap();
         let connection = schema::open(&folder.file, &LogSettings::default()).unwrap();
@@ -241,7 +302,7 @@ mod tests {
             .into_iter()
             .map(|batch| {
                 let (ack, answer) = oneshot::channel();
-                jobs.try_send(WriterJob::Append(batch, ack)).ok().unwrap();
+                jobs.try_send(WriterJob::Append(Box::new(batch), ack)).ok().unwrap();
                 answer
             })
             .collect();
@@ -257,7 +318,9 @@ mod tests {
     fn all_that_waits_shares_one_transaction() {
         let mut batches: Vec<_> = (0..100).map(|session| batch(session, 1, 0)).collect();
         batches.push(batch(7, 4, 0)); // the same session goes on
-        batches.push(batch(7, 5, 0)); // and here it does not
+        let mut hole = batch(7, 5, 0);
+        hole.after = mark_of(Seq(6));
+        batches.push(hole); // and here it does not
         let (mut answers, commits, events) = write("", batches);
         let gap = answers.pop().unwrap();
         assert!(matches!(gap, Err(LogError::Gap { expected: Seq(7), found: Seq(5), .. })), "{gap:?}");
@@ -271,7 +334,9 @@ mod tests {
             "CREATE TEMP TRIGGER bad BEFORE INSERT ON events WHEN new.at = {BAD} \
              BEGIN SELECT raise(ABORT, 'no'); END"
         );
-        let batches = vec![batch(1, 1, 0), batch(2, 1, BAD), batch(2, 4, 0), batch(3, 1, 0), batch(1, 4, 0)];
+        let mut hole = batch(2, 4, 0);
+        hole.after = Mark::default();
+        let batches = vec![batch(1, 1, 0), batch(2, 1, BAD), hole, batch(3, 1, 0), batch(1, 4, 0)];
         let (answers, commits, events) = write(&refuse, batches);
         assert!(matches!(answers[1], Err(LogError::Other { .. })), "{answers:?}");
         assert!(matches!(answers[2], Err(LogError::Gap { expected: Seq(1), .. })), "{answers:?}");

@@ -1,18 +1,18 @@
-//! Text in Markdown that stays what it is, whatever is in it.
+//! Text in Markdown that cannot break out of its place, whatever it contains.
 
 use serde_json::Value;
 
-/// How long a value may be to stand in a line.
+/// The longest value that fits into a line.
 const SHORT: usize = 80;
 
-/// A block of code that its content cannot end.
+/// A code block that its content cannot end.
 pub fn fenced(language: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}{language}\n{text}\n{fence}")
 }
 
-/// Code in a line that its content cannot end.
+/// Inline code that its content cannot end.
 pub(super) fn code(text: &str) -> String {
     match text.contains('`') {
         true => format!("`` {text} ``"),
@@ -33,7 +33,7 @@ pub(super) fn field(name: &str, value: &Value) -> String {
     }
 }
 
-/// A value in a block of its own.
+/// A value in its own block.
 pub(super) fn value(value: &Value) -> String {
     match value {
         Value::String(text) => fenced("", text),
@@ -43,7 +43,7 @@ pub(super) fn value(value: &Value) -> String {
     }
 }
 
-/// The first line of a text that has something in it, cut at a length.
+/// The first line of a text that is not blank, cut at a length.
 pub(super) fn first_line(text: &str, chars: usize) -> String {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
@@ -54,7 +54,7 @@ pub(super) fn first_line(text: &str, chars: usize) -> String {
     }
 }
 
-/// The beginning and the end of a text, with what was left out between them.
+/// The beginning and the end of a text, with a note of what is left out between them.
 pub fn head_and_tail(text: &str, chars: usize) -> String {
     let count = text.chars().count();
     if count <= chars {

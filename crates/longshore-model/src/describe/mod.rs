@@ -1,15 +1,15 @@
-//! Tool calls in words that people read, the same for every agent and every client.
+//! Tool calls in words for people, the same for every agent and every client.
 //!
-//! | function | says |
+//! | function | returns |
 //! |---|---|
-//! | [`running`] | one line while it runs: `Running: git status` |
-//! | [`finished`] | one line when it has ended: `Ran: git status` |
-//! | [`before`] | what it is about to do, in Markdown |
-//! | [`after`] | what came of it, in Markdown: exit code, output, diffs |
-//! | [`asks`] | whether it puts a question to a person |
-//! | [`reveal`] | a text that is decided on, with nothing hidden in it |
+//! | [`running`] | one line about a running call: `Running: git status` |
+//! | [`finished`] | one line about a finished call: `Ran: git status` |
+//! | [`before`] | what the call is about to do, in Markdown |
+//! | [`after`] | the result of the call, in Markdown: exit code, output, diffs |
+//! | [`asks`] | whether the call asks a person a question |
+//! | [`reveal`] | a text with its invisible characters written out, for decisions |
 //!
-//! Clients in other languages run `tests/vectors-describe.json` over functions of their own.
+//! Clients in other languages test their own functions with `tests/vectors-describe.json`.
 
 mod markdown;
 mod reveal;
@@ -24,18 +24,18 @@ pub use markdown::{fenced, head_and_tail};
 pub use reveal::{is_commanding, reveal};
 pub use tools::asks;
 
-/// How long what a line speaks of may be.
+/// The most characters of a line's subject.
 const SUBJECT_CHARS: usize = 120;
-/// How much of an output is shown.
+/// The most characters of an output that are shown.
 const OUTPUT_CHARS: usize = 4_000;
 
-/// What a call does, in a line.
+/// One line about a running call.
 pub fn running(call: &ToolCall) -> String {
     let tool = ToolWording::of(call);
     line(&summary(&tool, &tool.doing, call))
 }
 
-/// How a call ended, in a line.
+/// One line about a finished call.
 pub fn finished(call: &ToolCall, outcome: &ToolOutcome) -> String {
     line(&ended(call, outcome))
 }
@@ -98,7 +98,7 @@ pub fn before(call: &ToolCall) -> String {
     text
 }
 
-/// What came of a call, in Markdown.
+/// The result of a call, in Markdown.
 pub fn after(call: &ToolCall, outcome: &ToolOutcome, output: &str, changes: &[FileChange]) -> String {
     let mut parts = vec![heading(&ended(call, outcome))];
     if outcome.exit_code == Some(0) {

@@ -1,8 +1,8 @@
-//! What has no shape of its own, written out: for texts that somebody decides on.
+//! Writes out characters without a shape, for texts on which a person decides.
 
 use std::fmt::Write;
 
-/// Text with everything in it that has no shape of its own written out: `\x1b`, `\u{202e}`.
+/// The text with every invisible or commanding character written out: `\x1b`, `\u{202e}`.
 pub fn reveal(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -21,7 +21,7 @@ pub fn reveal(text: &str) -> String {
     shown
 }
 
-/// Whether a terminal, or the eye, obeys this character instead of reading it.
+/// Whether a terminal, or the reader's eye, obeys this character instead of showing it.
 pub fn is_commanding(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}' | '\u{feff}')

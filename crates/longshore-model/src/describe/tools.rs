@@ -1,4 +1,4 @@
-//! The tools that are known, by all the names that agents give them.
+//! The known tools, under all names that agents give them.
 
 use std::borrow::Cow;
 
@@ -126,7 +126,7 @@ fn plain(name: &str) -> String {
     name.chars().filter(|c| *c != '_').collect::<String>().to_lowercase()
 }
 
-/// Whether a call puts a question to a person.
+/// Whether a call asks a person a question.
 pub fn asks(call: &ToolCall) -> bool {
     ASKING.contains(&plain(&call.name).as_str())
 }

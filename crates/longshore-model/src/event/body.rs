@@ -1,4 +1,4 @@
-//! What can happen: the closed set of bodies that an event can have.
+//! The bodies of events: the closed set of what can happen.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,240 +14,241 @@ use crate::lifecycle::{
 };
 use crate::usage::Usage;
 
-/// What happened. Closed: whoever draws or stores events matches all of it.
+/// What happened. The set is closed, so code that draws or stores events handles every variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", content = "payload", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Body {
     /// A person's message reached the agent. Text: the message.
     UserMessage {
-        /// The prompt that it was.
+        /// The prompt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<PromptId>,
-        /// What came with it.
+        /// The attachments.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Attachment>,
-        /// Whose it was.
+        /// Who sent the message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Author>,
     },
 
-    /// The agent begins to speak.
+    /// The agent begins a message.
     MessageStarted,
-    /// Text: what it adds.
+    /// Text: the next piece of the message.
     MessageDelta,
     /// Text: the whole message.
     MessageDone {
-        /// Whether it speaks on the way or concludes, where the agent says so.
+        /// Whether the message is an interim comment or the final answer, if the agent says so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         phase: Option<MessagePhase>,
-        /// The agent never finished it; this is what there was.
+        /// The agent never finished the message; the text is what there was.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         partial: bool,
     },
 
-    /// The agent begins to think.
+    /// The agent begins a thought.
     ReasoningStarted,
-    /// Text: what it adds.
+    /// Text: the next piece of the thought.
     ReasoningDelta,
     /// Text: the whole thought.
     ReasoningDone {
-        /// The agent never finished it; this is what there was.
+        /// The agent never finished the thought; the text is what there was.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         partial: bool,
     },
 
-    /// The agent begins to write a plan.
+    /// The agent begins a written plan.
     PlanStarted,
-    /// Text: what a written plan grows by.
+    /// Text: the next piece of the written plan.
     PlanDelta,
-    /// The plan as it now stands. Text: the written plan, or why it changed.
+    /// The current plan. Text: the written plan, or why it changed.
     PlanUpdated {
-        /// Its steps, where the agent keeps a list.
+        /// The steps, if the agent keeps a list.
         steps: Vec<PlanStep>,
     },
 
-    /// The agent calls a tool. Text: what it does, in a line.
+    /// The agent calls a tool. Text: the call in one line.
     ToolStarted(ToolCall),
-    /// Text: what its output grows by.
+    /// Text: the next piece of the output.
     ToolOutputDelta,
-    /// More is known of the call than when it started.
+    /// The agent reports more about the call than at its start.
     ToolUpdated(ToolCall),
-    /// The call ended. Text: its whole output.
+    /// The call ended. Text: the whole output.
     ToolFinished(ToolOutcome),
 
-    /// Files change, or would. On a tool's item: what the tool changes. Otherwise an item of its own.
+    /// Files change, or would change. With the item of a tool: the changes of that tool. Otherwise the diff
+    /// has its own item.
     FileDiff(FileDiff),
     /// Text: the unified diff of everything that the turn has changed so far.
     TurnDiff,
 
-    /// The agent waits for a yes. Text: its reason.
+    /// The agent waits for permission. Text: the agent's reason.
     ApprovalRequested(ApprovalRequest),
-    /// Somebody decided.
+    /// A person decided an approval.
     ApprovalDecided {
-        /// Which one.
+        /// The approval.
         approval: ApprovalId,
-        /// How.
+        /// The decision.
         #[serde(flatten)]
         decision: ApprovalDecision,
     },
-    /// Nobody can decide any more. Text: why.
+    /// Nobody can decide the approval any more. Text: why.
     ApprovalExpired {
-        /// Which one.
+        /// The approval.
         approval: ApprovalId,
     },
 
     /// The agent waits for data. Text: the question.
     QuestionAsked(QuestionRequest),
-    /// Somebody answered.
+    /// A person answered a question.
     QuestionAnswered {
-        /// Which one.
+        /// The question.
         question: QuestionId,
-        /// What.
+        /// The answer.
         #[serde(flatten)]
         answer: QuestionAnswer,
     },
-    /// Nobody can answer any more. Text: why.
+    /// Nobody can answer the question any more. Text: why.
     QuestionExpired {
-        /// Which one.
+        /// The question.
         question: QuestionId,
     },
 
-    /// Work was handed to another session. Text: the task.
+    /// The session gave work to another session. Text: the task.
     DelegationStarted(Delegation),
-    /// The session that does that work waits for a person, or no longer.
+    /// The other session begins or ends to wait for a person.
     DelegationWaiting {
-        /// The session.
+        /// The other session.
         child: SessionId,
-        /// Whether it waits now.
+        /// Whether the other session waits now.
         waiting: bool,
     },
-    /// That work ended. Text: its result.
+    /// The delegated work ended. Text: its result.
     DelegationFinished(DelegationEnd),
 
     /// A turn begins.
     TurnStarted {
-        /// The prompt that began it; none when the agent began by itself.
+        /// The prompt that began the turn; none if the agent began by itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<PromptId>,
     },
-    /// A turn ended. Text: the error, when it failed.
+    /// A turn ended. Text: the error, if the turn failed.
     TurnFinished(TurnEnd),
 
     /// The first event of every session.
     SessionOpened(Box<Opened>),
-    /// The agent listens.
+    /// The agent is ready for prompts.
     SessionReady(Ready),
     /// The agent's process is gone; the session stays. Text: why.
     SessionSleeping(Sleep),
-    /// The agent is back and remembers.
+    /// The agent runs again and remembers the conversation.
     SessionRevived {
-        /// Whether it read its own memory or was told what our log holds.
+        /// Whether the agent got what the log holds, instead of reading its own memory.
         from_log: bool,
     },
-    /// The session goes on in the agent's own terminal. Text: the command.
+    /// The session continues in the agent's own terminal. Text: the command.
     SessionHandedOff,
-    /// The session is over. Text: why.
+    /// The session is closed. Text: why.
     SessionClosed,
-    /// Something went wrong that ends no turn. Text: what.
+    /// An error that ends no turn. Text: the error.
     SessionError(SessionFault),
-    /// Something worth a line: a retry, a warning. Text: the line. With an item it goes on: the newest line takes the place of
-    /// the one before.
+    /// A retry, a warning, or another message for people. Text: the message. A notice with an item replaces
+    /// the previous notice of that item.
     Notice {
-        /// How loud.
+        /// How important the notice is.
         level: NoticeLevel,
     },
 
     /// A prompt waits for its turn. Text: the prompt.
     PromptQueued {
-        /// Its name.
+        /// The id of the prompt.
         prompt: PromptId,
-        /// The turn that it will begin, or steer.
+        /// The turn that the prompt will begin or steer.
         turn_id: TurnId,
-        /// What comes with it.
+        /// The attachments.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Attachment>,
-        /// The client's own name for it: the same key twice is one prompt.
+        /// The client's own name for the prompt. Two prompts with the same key are one prompt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<String>,
-        /// Ahead of those that wait already.
+        /// Whether the prompt goes ahead of the waiting prompts.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         first: bool,
-        /// Whose it is.
+        /// Who sent the prompt.
         by: Author,
     },
-    /// A waiting prompt was taken back.
+    /// A person took a waiting prompt back.
     PromptCancelled {
-        /// Which one.
+        /// The prompt.
         prompt: PromptId,
     },
-    /// A waiting prompt was rewritten. Text: how it reads now.
+    /// A person changed the text of a waiting prompt. Text: the new text.
     PromptEdited {
-        /// Which one.
+        /// The prompt.
         prompt: PromptId,
     },
-    /// The waiting prompts stand in a new order.
+    /// The waiting prompts have a new order.
     QueueReordered {
-        /// All of them, the next one first.
+        /// All waiting prompts, the next one first.
         order: Vec<PromptId>,
     },
-    /// All prompts that wait are held until a person sends them on. Text: why.
+    /// All waiting prompts are held until a person releases them. Text: why.
     QueueHeld,
-    /// Prompts that were held are sent on, as soon as the agent is free.
+    /// Held prompts are released. The session sends them as soon as the agent is free.
     QueueSent {
-        /// Which ones.
+        /// The released prompts.
         prompts: Vec<PromptId>,
     },
 
     /// Text: the title.
     TitleChanged,
-    /// The agent thinks with another model.
+    /// The agent uses another model.
     ModelChanged {
-        /// Its name.
+        /// The model.
         model: String,
     },
-    /// The agent thinks more, or less.
+    /// The agent thinks harder, or less hard.
     EffortChanged {
-        /// How hard, in its own words; empty when nobody else can choose it.
+        /// The effort, in the agent's words; empty if nobody else can choose it.
         effort: String,
     },
     /// The agent may do more, or less, without asking.
     ModeChanged {
-        /// What it may do now.
+        /// The new mode.
         mode: Mode,
     },
-    /// Where the work tree stands.
+    /// The git state of the work tree changed.
     GitChanged(GitState),
-    /// The slash commands that the agent knows.
+    /// The agent listed its slash commands.
     CommandsListed {
-        /// All of them.
+        /// All slash commands.
         commands: Vec<SlashCommand>,
     },
-    /// What the session has used so far.
+    /// The session's usage so far.
     UsageUpdated(Usage),
-    /// How much of an account's allowance is gone.
+    /// How much of an account's allowance is used.
     UsageLimited(UsageLimit),
-    /// What was said elsewhere has been taken in from the agent's own record.
+    /// The hub imported events from the agent's own record.
     Imported {
-        /// How much of that record.
+        /// How much of the record is imported.
         until: u64,
     },
-    /// Put away, or taken out again.
+    /// The session was archived, or restored.
     ArchiveChanged {
-        /// Whether it is put away now.
+        /// Whether the session is archived now.
         archived: bool,
     },
 
-    /// A frame that says nothing we have a word for. It is kept, not drawn.
+    /// A frame for which the vocabulary has no word. The log keeps it; clients do not draw it.
     Raw {
-        /// What the agent calls it.
+        /// The agent's name of the frame.
         kind: String,
-        /// What was wrong with it, if anything was.
+        /// What is wrong with the frame, if anything.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fault: Option<RawFault>,
     },
 }
 
-/// Whether a message speaks on the way or concludes.
+/// Whether a message is an interim comment or the final answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
@@ -256,7 +257,7 @@ pub enum MessagePhase {
     FinalAnswer,
 }
 
-/// How loud a notice is.
+/// How important a notice is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
@@ -266,14 +267,14 @@ pub enum NoticeLevel {
     Error,
 }
 
-/// Why a frame could not be read.
+/// Why the driver could not read a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RawFault {
-    /// It is no JSON of the expected shape.
+    /// The frame is no JSON of the expected shape.
     Malformed,
-    /// It is no UTF-8; what is kept has the bad bytes replaced.
+    /// The frame is not UTF-8. The kept text has the bad bytes replaced.
     InvalidUtf8,
-    /// It was longer than a line may be; what is kept is its beginning.
+    /// The frame was longer than a line may be. The kept text is its beginning.
     Truncated,
 }

@@ -1,4 +1,4 @@
-//! What sort of thing each body is: one table, for whoever sorts events without looking into them.
+//! The kind of each body: one table, for code that sorts events without looking into them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,27 +22,27 @@ pub enum Category {
     Metadata,
 }
 
-/// How an event stands to its item, which is all that compaction needs to know.
+/// The role of an event in its item, which is all that compaction needs to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// A piece that the item's final event repeats; may go once that one is there.
+    /// A piece of the item. The item's final event repeats it, so compaction may remove it afterwards.
     Delta,
-    /// Carries the whole content of its item.
+    /// The event carries the whole content of its item.
     Final,
-    /// A fact of its own.
+    /// The event is complete in itself.
     Fact,
 }
 
-/// What sort of thing a body is.
+/// The kind of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// The public category.
     pub category: Category,
-    /// How it stands to its item.
+    /// The role of the event in its item.
     pub growth: Growth,
-    /// Whether its text is worth finding again: what people and agents said, what tools ran and printed.
+    /// Whether search covers the text: messages of people and agents, and what tools ran and printed.
     pub searchable: bool,
-    /// Whether it is part of the conversation, which a fork takes over, or of what went on around it.
+    /// Whether the event is part of the conversation, which a fork copies.
     pub conversation: bool,
 }
 
@@ -53,7 +53,7 @@ impl Kind {
 }
 
 impl Body {
-    /// What sort of thing it is.
+    /// The kind of the body.
     #[rustfmt::skip]
     pub fn kind(&self) -> Kind {
         use Category::{
@@ -126,12 +126,12 @@ impl Body {
         self.kind().category
     }
 
-    /// How it stands to its item.
+    /// The role of the event in its item.
     pub fn growth(&self) -> Growth {
         self.kind().growth
     }
 
-    /// Whether its text is worth finding again.
+    /// Whether search covers the text.
     pub fn is_searchable(&self) -> bool {
         self.kind().searchable
     }

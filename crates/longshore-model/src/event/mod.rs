@@ -1,7 +1,7 @@
-//! The event: an immutable fact with a seq, and the closed set of things that can be a fact.
+//! The event: an immutable fact with a seq.
 //!
-//! An event's JSON is public contract. A client that knows nothing of a [`Body`] still draws it from `category`
-//! and `text`; a client that knows more reads `type` and `payload`.
+//! An event's JSON is public contract. A client that does not know a [`Body`] draws the event from `category`
+//! and `text`; other clients read `type` and `payload`.
 
 mod body;
 mod kind;
@@ -17,45 +17,45 @@ use crate::time::Timestamp;
 pub use body::{Body, MessagePhase, NoticeLevel, RawFault};
 pub use kind::{Category, Growth, Kind};
 
-/// The name of an agent, as in `codex`: what the public contract calls the provider.
+/// The name of an agent, for example `codex`. The public contract calls it the provider.
 pub type AgentName = Arc<str>;
 
-/// A frame of an agent's wire, as it came.
+/// A frame of an agent's wire, unchanged.
 pub type Raw = Arc<str>;
 
 /// Who did something: `owner`, the label of a device, `hub`, `delegation`.
 pub type Author = String;
 
-/// The hub itself, which answers for a person where nobody else can.
+/// The hub itself, which decides if no person can.
 pub const BY_HUB: &str = "hub";
-/// An agent that handed work to another session, which speaks to it.
+/// An agent that delegated work to the session and talks to it.
 pub const BY_DELEGATION: &str = "delegation";
 
 /// One immutable fact of one session.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
-    /// Its place in the session.
+    /// The event's place in the session.
     pub seq: Seq,
-    /// The session it is a fact of.
+    /// The session.
     #[serde(rename = "sessionId")]
     pub session: SessionId,
-    /// The agent of that session.
+    /// The agent of the session.
     #[serde(rename = "provider")]
     pub agent: AgentName,
-    /// When the hub learned of it.
+    /// When the hub received the event.
     #[serde(rename = "timestamp")]
     pub at: Timestamp,
-    /// The turn it belongs to.
+    /// The turn.
     #[serde(default)]
     pub turn: Option<TurnId>,
-    /// The item it tells of.
+    /// The item.
     #[serde(default)]
     pub item: Option<ItemId>,
-    /// The event that it follows from, where that is another than the one before.
+    /// The event that it answers or brings to its end, where that one is known.
     #[serde(default, rename = "parentEventId")]
     pub parent: Option<EventId>,
-    /// What a person would read of it: the text itself, a delta of it, a reason, an output.
+    /// The text for people: a message, a delta of it, a reason, an output.
     #[serde(default)]
     pub text: Option<String>,
     /// What happened.
@@ -64,12 +64,12 @@ pub struct Event {
 }
 
 impl Event {
-    /// The name of this event in one word.
+    /// The id of the event.
     pub fn id(&self) -> EventId {
         EventId::of(self.session, self.seq, self.at)
     }
 
-    /// The text, empty when there is none.
+    /// The text; empty if there is none.
     pub fn text(&self) -> &str {
         self.text.as_deref().unwrap_or_default()
     }
@@ -80,34 +80,34 @@ impl Event {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Event")]
 pub struct EventJson<'a> {
-    /// Its place in the session: dense, from 1.
+    /// The event's place in the session: dense, from 1.
     seq: Seq,
-    /// Its name.
+    /// The id of the event.
     event_id: EventId,
-    /// The session it is a fact of.
+    /// The session.
     session_id: SessionId,
-    /// The agent of that session.
+    /// The agent of the session.
     provider: &'a str,
-    /// One of ten, for clients that know no types.
+    /// One of ten categories, for clients that know no types.
     category: Category,
-    /// When the hub learned of it, RFC 3339.
+    /// When the hub received the event, in RFC 3339.
     timestamp: Timestamp,
-    /// The turn it belongs to.
+    /// The turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     turn: Option<TurnId>,
-    /// The item it tells of.
+    /// The item.
     #[serde(skip_serializing_if = "Option::is_none")]
     item: Option<ItemId>,
-    /// The event that it follows from, where that is another than the one before.
+    /// The event that it answers or brings to its end, where that one is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_event_id: Option<EventId>,
-    /// What a person would read of it.
+    /// The text for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
     /// `type` and `payload`.
     #[serde(flatten)]
     body: &'a Body,
-    /// The agent's own frame, when asked for.
+    /// The agent's own frame, if the client asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     raw_event: Option<serde_json::Value>,
 }
@@ -132,53 +132,53 @@ impl Serialize for Event {
     }
 }
 
-/// An event that has no seq yet: what a driver says happened.
+/// An event without a seq: a driver reports what happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Draft {
-    /// The turn it belongs to.
+    /// The turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
-    /// The item it tells of.
+    /// The item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<ItemId>,
-    /// What a person would read of it.
+    /// The text for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// What happened.
     pub body: Body,
-    /// The frame that said so.
+    /// The agent's frame from which the draft came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<Raw>,
 }
 
 impl Draft {
-    /// A draft of nothing but its body.
+    /// A draft with only a body.
     pub fn new(body: Body) -> Self {
         Self { turn: None, item: None, text: None, body, raw: None }
     }
 
-    /// With its turn.
+    /// Adds the turn.
     #[must_use]
     pub fn turn(mut self, turn: impl Into<Option<TurnId>>) -> Self {
         self.turn = turn.into();
         self
     }
 
-    /// With its item.
+    /// Adds the item.
     #[must_use]
     pub fn item(mut self, item: impl Into<Option<ItemId>>) -> Self {
         self.item = item.into();
         self
     }
 
-    /// With its text.
+    /// Adds the text.
     #[must_use]
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.text = Some(text.into());
         self
     }
 
-    /// With the frame that said so.
+    /// Adds the agent's frame.
     #[must_use]
     pub fn raw(mut self, raw: impl Into<Option<Raw>>) -> Self {
         self.raw = raw.into();

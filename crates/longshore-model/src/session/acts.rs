@@ -1,7 +1,8 @@
-//! When somebody last did something: what lists are sorted by; and when a person did, which the latest session is told by.
+//! When somebody last did something, by which lists are sorted; and when a person did, which decides the
+//! latest session.
 //!
-//! What the hub notes for itself is no act: that a process was put to sleep, how the work tree stands, and all that it writes
-//! down after a restart, which it does for many sessions in one moment.
+//! Entries that the hub writes for itself do not count: the end of an idle process, the git state, and
+//! everything after a restart, which the hub writes for many sessions at once.
 
 // Only what is no act is named; acts come in many kinds.
 #![allow(clippy::wildcard_enum_match_arm)]
@@ -21,7 +22,7 @@ pub(super) struct Acts {
 }
 
 impl Acts {
-    /// From the moment on in which a session was opened. One that has a parent was opened by an agent.
+    /// The state of a session that was just opened. A session with a parent was opened by an agent.
     pub(super) fn since(at: Timestamp, opened: &Opened) -> Self {
         Self { last: at, before: at, of_person: opened.parent.is_none().then_some(at) }
     }
@@ -59,7 +60,8 @@ impl Acts {
     }
 }
 
-/// What only a person does, and works on with. Who closes a session or puts it away is done with it. Titles, modes and models are changed by agents as well, and nobody knows by whom.
+/// Whether only a person does this and continues with the session. A person who closes or archives a session
+/// is done with it. Agents also change titles, modes and models, and the event does not say who did.
 fn is_of_person(body: &Body) -> bool {
     match body {
         Body::PromptQueued { by, .. } => is_person(by),

@@ -1,4 +1,4 @@
-//! What the agent says: taken down as it comes, with the little order that every agent needs.
+//! Records what the agent says, and adds the little order that every agent needs.
 
 // Most of what an agent says is simply recorded; only what needs more is named here.
 #![allow(clippy::wildcard_enum_match_arm)]
@@ -65,7 +65,7 @@ impl Session {
             let rest = Draft::new(Body::ToolOutputDelta).turn(turn).item(item);
             self.record(rest.text("\n[... what else it prints is not kept ...]\n"), cx, out);
         }
-        self.close_surplus_items(cx, out);
+        self.close_surplus(cx, out);
         if readies && revives {
             self.record(Draft::new(Body::SessionRevived { from_log }), cx, out);
         }
@@ -83,7 +83,7 @@ impl Session {
         }
     }
 
-    /// Whether a draft means nothing any more. Its frame is kept all the same.
+    /// Whether a draft comes too late to count. The log keeps its frame anyway.
     pub(super) fn comes_too_late(&self, draft: &Draft) -> bool {
         // A closed session's agent just has not heard yet that it is over.
         self.closed
@@ -98,7 +98,8 @@ impl Session {
             }
     }
 
-    /// Whether a call has printed more already than is taken down of one. Its result comes all the same.
+    /// Whether a call has already printed more than the log keeps of one call. The log keeps its result
+    /// anyway.
     fn prints_too_much(&self, draft: &Draft) -> bool {
         matches!(draft.body, Body::ToolOutputDelta)
             && draft.item.is_some_and(|item| self.has_printed_enough(item))
@@ -108,7 +109,7 @@ impl Session {
         self.open.get(&item).is_some_and(|open| open.printed >= TOOL_OUTPUT_LIMIT)
     }
 
-    /// Every item begins with a beginning, so that a log without its deltas still has every item in its place.
+    /// Gives every item a beginning, so that a log without deltas still has every item in its place.
     pub(super) fn begin_first(&mut self, delta: &Draft, cx: &mut Context<'_>, out: &mut Outcome) {
         if let Some(item) = delta.item.filter(|item| !self.has_begun(*item))
             && let Some(beginning) = beginning_of(&delta.body)
@@ -118,7 +119,7 @@ impl Session {
     }
 }
 
-/// What a delta's item begins with, when the agent did not say that it begins.
+/// The beginning of a delta's item, if the agent did not send one.
 fn beginning_of(delta: &Body) -> Option<Body> {
     match delta {
         Body::MessageDelta => Some(Body::MessageStarted),

@@ -1,19 +1,20 @@
-//! Remembering: how each event changes what a session knows of itself.
+//! Applies events: how each event changes the state of a session.
 
+use super::bounds::OPEN_TEXT_LIMIT;
 use super::past::is_told_by_agent;
 use super::row::{PREVIEW_CHARS, tail};
 use super::{
-    AgentState, OPEN_TEXT_LIMIT, OPEN_TEXTS_LIMIT, OpenDelegation, OpenItem, OpenKind, PromptReceipt,
-    Resolution, RunningTurn, Session, brief, title_of,
+    AgentState, OPEN_TEXTS_LIMIT, OpenDelegation, OpenItem, OpenKind, PROMPTS_HERE_LIMIT, PromptReceipt,
+    Resolution, RunningTurn, Session, WaitingPrompt, brief, title_of,
 };
 use crate::event::{Body, Event};
-use crate::id::ItemId;
+use crate::id::{ItemId, PromptId};
 use crate::info::{OpenApproval, OpenQuestion, QueuedPrompt};
 use crate::item::ToolStatus;
 use crate::lifecycle::{FaultCode, SleepCause, TurnErrorCode};
 
 impl Session {
-    /// Takes in one event of this session. An event that is known already changes nothing.
+    /// Applies one event of this session. An event that is already applied changes nothing.
     pub fn apply(&mut self, event: &Event) {
         if event.seq <= self.head {
             return;
@@ -26,8 +27,8 @@ impl Session {
         match &event.body {
             Body::UserMessage { prompt, .. } => {
                 if let Some(prompt) = prompt {
-                    self.prompts_here.push(*prompt);
-                    self.queue.retain(|waiting| waiting.prompt != *prompt);
+                    self.note_said_here(*prompt, event);
+                    self.unqueue(*prompt);
                 }
                 if !self.titled {
                     self.title = title_of(event.text());
@@ -79,11 +80,13 @@ impl Session {
                 {
                     open.waited_ms += event.at.millis_since(asked);
                 }
-                self.approvals_past.insert(*approval, Resolution::Answered(decision.clone()));
+                let bytes = brief::bytes_of_decision(decision);
+                self.approvals_past.insert_sized(*approval, Resolution::Answered(decision.clone()), bytes);
             }
             Body::ApprovalExpired { approval } => {
                 self.approvals.remove(approval);
-                self.approvals_past.insert(*approval, Resolution::Expired(event.text().to_owned()));
+                let expired = Resolution::Expired(event.text().to_owned());
+                self.approvals_past.insert_sized(*approval, expired, event.text().len());
             }
             Body::QuestionAsked(request) => {
                 let open = OpenQuestion {
@@ -99,16 +102,20 @@ impl Session {
             }
             Body::QuestionAnswered { question, answer } => {
                 self.questions.remove(question);
-                self.questions_past.insert(*question, Resolution::Answered(answer.clone()));
+                let bytes = brief::bytes_of_answer(answer);
+                self.questions_past.insert_sized(*question, Resolution::Answered(answer.clone()), bytes);
             }
             Body::QuestionExpired { question } => {
                 self.questions.remove(question);
-                self.questions_past.insert(*question, Resolution::Expired(event.text().to_owned()));
+                let expired = Resolution::Expired(event.text().to_owned());
+                self.questions_past.insert_sized(*question, expired, event.text().len());
             }
             Body::DelegationStarted(delegation) => {
-                let open = OpenDelegation { turn: event.turn, item: event.item, waiting: false };
+                let (begun, since) = (event.id(), event.seq);
+                let (turn, item) = (event.turn, event.item);
+                let open = OpenDelegation { begun, since, turn, item, waiting: false };
                 self.delegations.insert(delegation.child, open);
-                self.delegated.insert(delegation.child);
+                self.delegated.insert(delegation.child, ());
             }
             Body::DelegationWaiting { child, waiting } => {
                 if let Some(open) = self.delegations.get_mut(child) {
@@ -121,7 +128,7 @@ impl Session {
 
             Body::TurnStarted { .. } => {
                 self.spoken |= self.native.is_some();
-                self.turn = event.turn.map(|id| RunningTurn { id, started: event.at });
+                self.turn = event.turn.map(|id| RunningTurn { id, begun: event.id(), started: event.at });
                 self.usage_before = self.usage;
                 self.cut = false;
                 self.unheard.clear();
@@ -134,7 +141,11 @@ impl Session {
                 let code = end.error.as_ref().map(|error| error.code);
                 self.cut = code == Some(TurnErrorCode::HubRestarted);
                 if self.cut {
-                    self.lost.extend(self.unheard.iter().map(|said| said.prompt));
+                    let unheard = &self.unheard;
+                    let is_lost =
+                        |receipt: &PromptReceipt| unheard.iter().any(|said| said.prompt == receipt.prompt);
+                    let lost = self.keys.values_mut().filter(|receipt| is_lost(receipt));
+                    lost.for_each(|receipt| receipt.lost = true);
                 } else if is_told_by_agent(end) {
                     self.unheard.clear();
                 }
@@ -192,27 +203,29 @@ impl Session {
                 };
                 self.cut = false;
                 if let Some(key) = key {
-                    let receipt = PromptReceipt { prompt: *prompt, turn: *turn_id, seq: event.seq };
-                    self.keys.insert(key.clone(), receipt);
+                    let receipt =
+                        PromptReceipt { prompt: *prompt, turn: *turn_id, seq: event.seq, lost: false };
+                    self.keys.insert_sized(key.clone(), receipt, key.len());
                 }
-                self.enqueue(queued, *first);
+                self.enqueue(WaitingPrompt { queued, event: event.id() }, *first);
             }
-            Body::PromptCancelled { prompt } => self.queue.retain(|waiting| waiting.prompt != *prompt),
+            Body::PromptCancelled { prompt } => self.unqueue(*prompt),
             Body::PromptEdited { prompt } => {
-                if let Some(waiting) = self.queue.iter_mut().find(|waiting| waiting.prompt == *prompt) {
-                    waiting.text = event.text().to_owned();
+                let mut waiting = self.queue.iter_mut().map(|waiting| &mut waiting.queued);
+                if let Some(queued) = waiting.find(|queued| queued.prompt == *prompt) {
+                    queued.text = event.text().to_owned();
                 }
             }
             Body::QueueReordered { order } => {
-                let place =
-                    |waiting: &QueuedPrompt| order.iter().position(|prompt| *prompt == waiting.prompt);
+                let place = |waiting: &WaitingPrompt| {
+                    order.iter().position(|prompt| *prompt == waiting.queued.prompt)
+                };
                 self.queue.make_contiguous().sort_by_key(|waiting| place(waiting).unwrap_or(order.len()));
             }
-            Body::QueueHeld => self.queue.iter_mut().for_each(|waiting| waiting.held = true),
+            Body::QueueHeld => self.queue.iter_mut().for_each(|waiting| waiting.queued.held = true),
             Body::QueueSent { prompts } => {
-                for waiting in self.queue.iter_mut().filter(|waiting| prompts.contains(&waiting.prompt)) {
-                    waiting.held = false;
-                }
+                let waiting = self.queue.iter_mut().map(|waiting| &mut waiting.queued);
+                waiting.filter(|queued| prompts.contains(&queued.prompt)).for_each(|sent| sent.held = false);
             }
 
             Body::TitleChanged => {
@@ -240,11 +253,28 @@ impl Session {
         }
     }
 
-    /// An item that has ended stays ended: what its agent says of it later is recorded and changes nothing.
+    /// Of a prompt too many the oldest is let go: what was said until the next one counts as taken in.
+    fn note_said_here(&mut self, prompt: PromptId, event: &Event) {
+        self.prompts_here.push_back((prompt, event.at));
+        if self.prompts_here.len() > PROMPTS_HERE_LIMIT {
+            self.prompts_here.pop_front();
+            self.taken_in_at = self.prompts_here.front().map_or(event.at, |(_, said_at)| *said_at);
+        }
+    }
+
+    /// Opens an item. An item that has ended stays ended: later events of it are recorded and change nothing.
     fn begin(&mut self, event: &Event, kind: OpenKind) {
         if let Some(item) = event.item.filter(|item| !self.ended.contains(item)) {
             let (turn, since) = (event.turn, event.at);
-            let fresh = || OpenItem { turn, kind, text: String::new(), printed: 0, since, waited_ms: 0 };
+            let fresh = || OpenItem {
+                begun: event.id(),
+                turn,
+                kind,
+                text: String::new(),
+                printed: 0,
+                since,
+                waited_ms: 0,
+            };
             self.open.entry(item).or_insert_with(fresh);
         }
     }
@@ -266,7 +296,7 @@ impl Session {
         if let Some(item) = item {
             let ended = self.open.remove(&item);
             self.open_bytes -= ended.map_or(0, |ended| ended.text.len());
-            self.ended.insert(item);
+            self.ended.insert(item, ());
         }
     }
 
@@ -279,7 +309,7 @@ impl Session {
     }
 }
 
-/// How many bytes a text takes where it is written down: what cannot be printed takes more.
+/// How many bytes a text takes in JSON, where unprintable characters take more.
 fn written(text: &str) -> usize {
     text.bytes().map(|byte| if byte < b' ' && byte != b'\n' { 6 } else { 1 }).sum()
 }

@@ -1,20 +1,46 @@
-//! How much an agent may ask at once. A person cannot answer thousands, nor read megabytes, and each is held, listed and sent
-//! around.
+//! The limits on open approvals and questions. A person cannot answer thousands of them nor read megabytes,
+//! and the hub holds, lists and sends each one.
+
+// The match names only events that end an approval or a question.
+#![allow(clippy::wildcard_enum_match_arm)]
+
+use uuid::Uuid;
 
 use super::{Effect, Outcome, Session, brief};
 use crate::approval::{AnswerAction, ApprovalDecision, Decision, QuestionAnswer};
-use crate::command::AgentCommand;
-use crate::event::{BY_HUB, Body, Draft, NoticeLevel};
+use crate::command::{AgentCommand, Refusal};
+use crate::event::{BY_HUB, Body, Draft, Event, NoticeLevel};
 use crate::id::Context;
 
-/// How many approvals and questions of one session may wait together. A further one is refused.
+/// The most open approvals and questions of one session together. The session refuses further ones.
 pub const ASKS_LIMIT: usize = 100;
-/// How many bytes they may have together. What would make more is refused.
+/// The most bytes of all open approvals and questions together. The session refuses a request that would
+/// exceed the limit.
 pub const ASKS_BYTES: usize = 16 << 20;
 
+impl Refusal {
+    /// If this event ended an approval or a question: its id, and the refusal for clients that answer it
+    /// afterwards.
+    pub fn of_ended(end: &Event) -> Option<(Uuid, Refusal)> {
+        let expired = || Refusal::Expired(end.text().to_owned());
+        match &end.body {
+            Body::ApprovalDecided { approval, decision } => {
+                Some((approval.0, Refusal::AlreadyDecided(decision.clone())))
+            }
+            Body::QuestionAnswered { question, answer } => {
+                Some((question.0, Refusal::AlreadyAnswered(answer.clone())))
+            }
+            Body::ApprovalExpired { approval } => Some((approval.0, expired())),
+            Body::QuestionExpired { question } => Some((question.0, expired())),
+            // No other event ends an approval or a question.
+            _ => None,
+        }
+    }
+}
+
 impl Session {
-    /// Refuses what is one too many: the agent hears a no, and what it said is kept as it came. None when the draft may
-    /// go its way.
+    /// Refuses a request over the limit: the agent gets a no, and the log keeps its line. Returns none if the
+    /// draft is within the limit.
     pub(super) fn refuse_surplus(
         &mut self,
         draft: &Draft,

@@ -1,32 +1,34 @@
-//! Texts cut for a row: a row is written with every change and sent to everybody who looks on, and so stays small.
+//! Texts cut for a row. The hub writes a row at every change and sends it to all listeners, so a row stays
+//! small.
 //!
-//! Of a long text beginning and end are kept, and between them stands how much is left out, so that nothing can hide
-//! behind what is shown. Whoever decides something reads it whole: the session itself and the timeline have it, and the inbox
-//! where there is room.
+//! A long text keeps its beginning and its end, and says between them how much is left out, so nothing can
+//! hide behind the visible part. A person who decides reads the whole text: the session itself, the timeline
+//! and, where there is room, the inbox have it.
 
 use serde_json::Value;
 
 use super::parts::AskEntry;
-use crate::approval::{QuestionRequest, Subject};
+use crate::approval::{ApprovalDecision, QuestionAnswer, QuestionRequest, Subject};
 use crate::capability::SlashCommand;
 use crate::event::{Body, Draft};
 use crate::info::{OpenApproval, OpenQuestion, QueuedPrompt, SessionInfo};
 
-/// How many characters of a waiting prompt a row has.
+/// The most characters of a waiting prompt in a row.
 const PROMPT_CHARS: usize = 500;
-/// How many characters of a text that asks something a row has.
+/// The most characters of a text of an approval or question in a row.
 const ASK_CHARS: usize = 4_000;
-/// How many files of a change a row has.
+/// The most files of a change in a row.
 const FILES: usize = 20;
-/// How many fields of a question a row has, and how many choices of each.
+/// The most fields of a question in a row, and the most choices of each field.
 const FIELDS: usize = 50;
-/// How many characters a name has there.
+/// The most characters of a name in a row.
 const NAME_CHARS: usize = 500;
-/// How many characters a title has, and what else an agent says of itself or of the work tree. Clients may say as much.
+/// The most characters of a title, and of other texts that an agent reports of itself or of the work tree.
+/// Clients may send as many.
 const TOLD_CHARS: usize = 1_000;
-/// How many characters a path has, or what an agent calls the conversation.
+/// The most characters of a path, or of an agent's name of the conversation.
 const PATH_CHARS: usize = 4_096;
-/// How many bytes the commands of an agent have there together, and how many characters what one of them does.
+/// The most bytes of all commands of an agent in a row, and the most characters of each description.
 const COMMANDS_BYTES: usize = 48 << 10;
 const DESCRIPTION_CHARS: usize = 300;
 
@@ -50,14 +52,14 @@ fn cut_value(value: &mut Value) {
     }
 }
 
-/// A name that an agent or a client made up, as the session has it.
+/// A name from an agent or a client, cut for the session.
 pub(super) fn name(text: &str) -> String {
     let mut name = text.to_owned();
     cut(&mut name, TOLD_CHARS);
     name
 }
 
-/// What an agent tells of itself and of the work tree.
+/// Cuts what an agent reports of itself and of the work tree.
 pub(super) fn names(row: &mut SessionInfo) {
     let git = row.git.iter_mut().flat_map(|git| [&mut git.branch, &mut git.commit, &mut git.remote]);
     let told = [&mut row.repo, &mut row.model, &mut row.effort].into_iter().chain(git);
@@ -71,7 +73,7 @@ pub(super) fn names(row: &mut SessionInfo) {
     row.native.take_if(|native| native.len() > PATH_CHARS);
 }
 
-/// The commands of an agent, as far as there is room for them.
+/// The commands of an agent that fit into a row.
 pub(super) fn commands(all: &[SlashCommand]) -> Vec<SlashCommand> {
     let brief = |command: &SlashCommand| {
         let mut brief = command.clone();
@@ -102,7 +104,7 @@ pub(super) fn question_entry(whole: OpenQuestion) -> AskEntry<OpenQuestion> {
     AskEntry { brief: question(&whole), bytes: whole.bytes(), whole }
 }
 
-/// How large an ask is; none of what is none.
+/// The size of an approval or question; none for other drafts.
 pub(super) fn bytes_of_ask(draft: &Draft) -> Option<usize> {
     let text = draft.text.as_ref().map_or(0, String::len);
     if let Body::ApprovalRequested(request) = &draft.body {
@@ -115,14 +117,14 @@ pub(super) fn bytes_of_ask(draft: &Draft) -> Option<usize> {
 }
 
 impl OpenApproval {
-    /// How large it is, about.
+    /// The approximate size.
     pub fn bytes(&self) -> usize {
         self.reason.as_ref().map_or(0, String::len) + bytes_of_subject(&self.request.subject)
     }
 }
 
 impl OpenQuestion {
-    /// How large it is, about.
+    /// The approximate size.
     pub fn bytes(&self) -> usize {
         self.text.as_ref().map_or(0, String::len) + bytes_of_fields(&self.request)
     }
@@ -149,6 +151,18 @@ fn bytes_of_fields(request: &QuestionRequest) -> usize {
     };
     let field = |field: &crate::approval::Field| field.label.len() + field.text.len() + choices(field) + 64;
     request.fields.iter().map(field).sum()
+}
+
+/// How large a decision is.
+pub(super) fn bytes_of_decision(decision: &ApprovalDecision) -> usize {
+    let message = decision.message.as_ref().map_or(0, String::len);
+    decision.by.len() + message + decision.input.as_ref().map_or(0, bytes_of_value)
+}
+
+/// How large an answer is.
+pub(super) fn bytes_of_answer(answer: &QuestionAnswer) -> usize {
+    let values = answer.answers.iter().map(|(field, value)| field.len() + bytes_of_value(value));
+    answer.by.len() + values.sum::<usize>()
 }
 
 fn bytes_of_value(value: &Value) -> usize {

@@ -1,14 +1,17 @@
-//! Endings: what is still open when a turn ends or an agent goes, and how it is brought to an end.
+//! Endings: what is still open when a turn ends or an agent stops, and how the session closes it.
 
-use super::{AgentState, Effect, OPEN_ITEMS_LIMIT, OpenDelegation, OpenItem, OpenKind, Outcome, Session};
+use super::{
+    AgentState, DELEGATIONS_LIMIT, Effect, OPEN_ITEMS_LIMIT, OpenDelegation, OpenItem, OpenKind, Outcome,
+    Session,
+};
 use crate::event::{Body, Draft};
-use crate::id::{Context, ItemId, TurnId};
+use crate::id::{Context, ItemId, SessionId, TurnId};
 use crate::info::QueuedPrompt;
 use crate::item::{FileDiff, ToolOutcome, ToolStatus};
 use crate::lifecycle::{DelegationEnd, Sleep, SleepCause, TurnEnd, TurnError, TurnErrorCode, TurnOutcome};
 
 impl Session {
-    /// The agent's process is gone: everything it left open ends, and the session sleeps.
+    /// The agent's process is gone: everything that is open ends, and the session sleeps.
     pub(super) fn gone(&mut self, sleep: Sleep, reason: String, cx: &mut Context<'_>, out: &mut Outcome) {
         if self.closed {
             return;
@@ -39,8 +42,8 @@ impl Session {
         self.pump(cx, out);
     }
 
-    /// Whether an agent went because it has forgotten, noticed it only when it was prompted, and did nothing about the
-    /// prompt: its turn stays, and it is told the prompt again once it was told what the log holds.
+    /// Whether the agent has forgotten the conversation, noticed it only at a prompt, and did nothing about
+    /// that prompt. The turn then stays, and the agent gets the prompt again after it got what the log holds.
     fn noticed_too_late(&self, sleep: &Sleep) -> bool {
         let by_itself = match sleep.cause {
             SleepCause::Exited | SleepCause::FailedToStart => true,
@@ -54,15 +57,15 @@ impl Session {
         by_itself && unheard && self.forgotten && self.agent_state == AgentState::Ready
     }
 
-    /// What happened could not be recorded, and the agent was told to stop: nothing more is told it, and what is said
-    /// meanwhile waits for its end.
+    /// The log refused an event and the hub stopped the agent. The session sends the agent nothing more and
+    /// ignores its output until it ends.
     pub(super) fn silenced(&mut self, reason: &str, cx: &mut Context<'_>, out: &mut Outcome) {
         let sleep = Sleep { cause: SleepCause::LogFailed, ..Sleep::default() };
         self.rest(&sleep, reason, cx, out);
         self.agent_state = AgentState::Ending(SleepCause::LogFailed);
     }
 
-    /// An agent that nobody needs gives its process back.
+    /// Stops an agent that nobody needs.
     pub(super) fn idle(&mut self, out: &mut Outcome) {
         if self.is_idle() && !self.closed {
             self.agent_state = AgentState::Ending(SleepCause::Idle);
@@ -70,7 +73,7 @@ impl Session {
         }
     }
 
-    /// An agent that was told to end did so for the reason that it was told to.
+    /// Replaces the cause of an agent's end by the cause for which the session stopped it.
     fn as_it_was_meant(&self, mut sleep: Sleep, reason: String) -> (Sleep, String) {
         let AgentState::Ending(meant) = self.agent_state else { return (sleep, reason) };
         if sleep.cause != SleepCause::Stopped {
@@ -112,7 +115,7 @@ impl Session {
         }
     }
 
-    /// A turn ends of which the agent did not say that it did.
+    /// Ends a turn whose end the agent did not report.
     pub(super) fn finish_unsaid(
         &mut self,
         turn: TurnId,
@@ -131,7 +134,7 @@ impl Session {
         self.record(draft, cx, out);
     }
 
-    /// What a turn leaves open when it ends. Tools may run on in the background after a good end, nothing else may.
+    /// Closes what a turn leaves open. After a good end, only tools may continue in the background.
     pub(super) fn close_turn(
         &mut self,
         turn: Option<TurnId>,
@@ -154,7 +157,7 @@ impl Session {
         }
     }
 
-    /// Work that was handed to others, and of whose end nobody will be told any more.
+    /// Ends delegations whose end nobody will report any more.
     fn end_delegations(
         &mut self,
         reason: &str,
@@ -168,14 +171,22 @@ impl Session {
             .filter(|(_, open)| of(open.turn))
             .map(|(child, open)| (*child, *open))
             .collect();
-        for (child, OpenDelegation { turn, item, .. }) in open {
-            let end = DelegationEnd { child, outcome: TurnOutcome::Interrupted };
-            self.record(
-                Draft::new(Body::DelegationFinished(end)).turn(turn).item(item).text(reason),
-                cx,
-                out,
-            );
+        for (child, open) in open {
+            self.end_delegation(child, open, reason, cx, out);
         }
+    }
+
+    fn end_delegation(
+        &mut self,
+        child: SessionId,
+        open: OpenDelegation,
+        reason: &str,
+        cx: &mut Context<'_>,
+        out: &mut Outcome,
+    ) {
+        let OpenDelegation { turn, item, .. } = open;
+        let end = DelegationEnd { child, outcome: TurnOutcome::Interrupted };
+        self.record(Draft::new(Body::DelegationFinished(end)).turn(turn).item(item).text(reason), cx, out);
     }
 
     fn close_items(&mut self, ends: impl Fn(&OpenItem) -> bool, cx: &mut Context<'_>, out: &mut Outcome) {
@@ -186,12 +197,17 @@ impl Session {
         }
     }
 
-    /// An agent that begins more than it ends has the oldest ended: each that is open is held.
-    pub(super) fn close_surplus_items(&mut self, cx: &mut Context<'_>, out: &mut Outcome) {
+    /// An agent that begins more items or delegations than it ends has the oldest ended: each that is open is held.
+    pub(super) fn close_surplus(&mut self, cx: &mut Context<'_>, out: &mut Outcome) {
         while self.open.len() > OPEN_ITEMS_LIMIT
             && let Some((item, open)) = self.open.iter().min_by_key(|(_, open)| open.since)
         {
             self.close_item(*item, open.clone(), cx, out);
+        }
+        while self.delegations.len() > DELEGATIONS_LIMIT
+            && let Some((child, open)) = self.delegations.iter().min_by_key(|(_, open)| open.since)
+        {
+            self.end_delegation(*child, *open, "too many sessions work for this one", cx, out);
         }
     }
 
@@ -240,7 +256,7 @@ impl Session {
         }
     }
 
-    /// The agent could not be started: whoever waits for the next turn must hear of it.
+    /// Fails the first waiting turn, because the agent could not start and a client waits for that turn.
     fn fail_first_waiting(&mut self, reason: &str, cx: &mut Context<'_>, out: &mut Outcome) {
         let Some(QueuedPrompt { prompt, turn, text, attachments, by, held: _, cut: _ }) =
             self.next().cloned()

@@ -1,4 +1,4 @@
-//! Wishes of clients: what each comes to, or why it is refused.
+//! Commands of clients: what each does, or why the session refuses it.
 
 use std::collections::BTreeMap;
 
@@ -116,7 +116,7 @@ impl Session {
     ) -> Result<Reply, Refusal> {
         let Prompt { text, attachments, key, when } = prompt;
         let receipt = key.as_ref().and_then(|key| self.keys.get(key));
-        if let Some(receipt) = receipt.filter(|receipt| !self.lost.contains(&receipt.prompt)) {
+        if let Some(receipt) = receipt.filter(|receipt| !receipt.lost) {
             return Ok(Reply::Prompted { prompt: receipt.prompt, turn: receipt.turn, seq: receipt.seq });
         }
         if text.trim().is_empty() && attachments.is_empty() {
@@ -125,22 +125,12 @@ impl Session {
         if !attachments.is_empty() && !self.opened.capabilities.attachments {
             return Err(self.not_supported("take attachments"));
         }
-        if self.queue.len() >= QUEUE_LIMIT {
-            return Err(Refusal::QueueFull(QUEUE_LIMIT));
-        }
-        let bytes = |text: &str, attachments: &[Attachment]| {
-            text.len() + attachments.iter().map(Attachment::bytes).sum::<usize>()
-        };
-        let waiting: usize = self.queue.iter().map(|queued| bytes(&queued.text, &queued.attachments)).sum();
-        if waiting > 0 && waiting + bytes(&text, &attachments) > QUEUE_BYTES {
-            return Err(Refusal::QueueTooLarge(QUEUE_BYTES));
-        }
+        // A turn that runs elsewhere is none of ours to steer.
+        let ours = self.turn.filter(|_| !self.is_elsewhere());
+        let steers = ours.filter(|_| when == When::Steer && self.opened.capabilities.steer);
+        self.check_room(&text, &attachments, steers.is_some())?;
         self.take_over_from_elsewhere(cx, out);
         let prompt = PromptId::mint(cx);
-        let steers = match when {
-            When::Steer => self.turn.filter(|_| self.opened.capabilities.steer),
-            When::Queue | When::Interrupt => None,
-        };
         let turn = steers.map_or_else(|| TurnId::mint(cx), |turn| turn.id);
         let queued = Body::PromptQueued {
             prompt,
@@ -163,6 +153,26 @@ impl Session {
         }
         self.pump(cx, out);
         Ok(Reply::Prompted { prompt, turn, seq })
+    }
+
+    /// Refuses a prompt for which there is no room among those that wait: for their turn, or, when it steers a turn, for the
+    /// agent to react to them.
+    fn check_room(&self, text: &str, attachments: &[Attachment], steers: bool) -> Result<(), Refusal> {
+        let bytes = |text: &str, attachments: &[Attachment]| {
+            text.len() + attachments.iter().map(Attachment::bytes).sum::<usize>()
+        };
+        let queued = self.queue.iter().map(|waiting| &waiting.queued);
+        let queued = queued.map(|queued| bytes(&queued.text, &queued.attachments));
+        let unheard = self.unheard.iter().filter(|_| steers).map(|said| bytes(&said.text, &said.attachments));
+        let (count, waiting) =
+            queued.chain(unheard).fold((0, 0), |(count, sum), bytes| (count + 1, sum + bytes));
+        if count >= QUEUE_LIMIT {
+            return Err(Refusal::QueueFull(QUEUE_LIMIT));
+        }
+        if waiting > 0 && waiting + bytes(text, attachments) > QUEUE_BYTES {
+            return Err(Refusal::QueueTooLarge(QUEUE_BYTES));
+        }
+        Ok(())
     }
 
     fn interrupt(&mut self, cx: &mut Context<'_>, out: &mut Outcome) -> Result<(), Refusal> {
@@ -237,7 +247,7 @@ impl Session {
         Ok(Reply::Answered(remembered))
     }
 
-    /// Tells the agent, if there is one: what it should know later it learns when it is started.
+    /// Sends a command to the agent if it runs. A later agent learns the same when it starts.
     fn tell(&self, command: AgentCommand, out: &mut Outcome) {
         if self.agent_state == AgentState::Ready {
             out.effects.push(Effect::Tell(command));
@@ -245,7 +255,8 @@ impl Session {
     }
 
     fn waiting(&self, prompt: PromptId) -> Result<(), Refusal> {
-        self.queue.iter().any(|waiting| waiting.prompt == prompt).then_some(()).ok_or(Refusal::UnknownPrompt)
+        let is_queued = self.queue.iter().any(|waiting| waiting.queued.prompt == prompt);
+        is_queued.then_some(()).ok_or(Refusal::UnknownPrompt)
     }
 
     fn not_supported(&self, what: &'static str) -> Refusal {
@@ -253,7 +264,7 @@ impl Session {
     }
 }
 
-/// Every field that must be answered is, and with the right kind of value.
+/// Checks that every required field has an answer of the right kind.
 fn check_answers(fields: &[Field], answers: &BTreeMap<String, Value>) -> Result<(), Refusal> {
     let bad =
         |field: &str, fault: &str| Refusal::BadAnswer { field: field.to_owned(), fault: fault.to_owned() };

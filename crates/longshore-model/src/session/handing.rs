@@ -1,27 +1,27 @@
-//! What became of a turn that was cut, and how a conversation is handed to the agent's own terminal.
+//! What happens to a turn that a restart of the hub interrupted, and how a conversation goes back to the agent's terminal.
 //!
-//! A prompt is recorded before the agent hears of it, so a hub that is killed in between leaves a turn that the agent never
-//! heard of; and since the agent may as well have heard it and not had the time to say a word, the hub does not tell it
-//! again by itself. It goes like this:
+//! The log records a prompt before the agent gets it. If the hub is killed in between, the log has a turn that the agent
+//! never received. The agent may also have received the prompt and had no time to react. So the next hub does not send
+//! the prompt again by itself:
 //!
-//! 1. The next hub ends the turn: interrupted, with the error `hub_restarted`. The session is
-//!    [`cut_by_restart`](crate::info::SessionInfo::cut_by_restart) and stands in the inbox; what waited behind is held.
-//! 2. A client that says the same thing again with the same `key` is taken at its word when the agent had not reacted to
-//!    the first one: it is queued anew, in a turn of its own. When the agent had reacted, the key still stands for the first.
-//! 3. A person who resumes the session has the agent go on; if it had not reacted, it is told the same words again, and
-//!    they keep their `key`.
+//! 1. The next hub ends the turn as interrupted, with the error `hub_restarted`. The inbox lists the session, which is
+//!    [`cut_by_restart`](crate::info::SessionInfo::cut_by_restart). The waiting prompts are held.
+//! 2. A client sends the same prompt again with the same `key`. If the agent had not reacted to the first prompt, the
+//!    session queues a new prompt in a new turn. If the agent had reacted, the key still names the first prompt.
+//! 3. A person resumes the session, and the agent continues. If the agent had not reacted, it gets the same text again,
+//!    and the text keeps its `key`.
 
-use super::{AgentState, Input, Outcome, Session, Unheard};
+use super::{AgentState, Input, Outcome, Session, UnheardPrompt};
 use crate::command::{AgentCommand, Prompt, Refusal, Reply, When};
 use crate::event::{Author, Body, Category, Draft, Event};
 use crate::id::{Context, TurnId};
 use crate::lifecycle::{Sleep, SleepCause, TurnOutcome};
 
-/// What an agent is told that shall go on.
+/// What the hub tells an agent that must continue.
 pub const GO_ON: &str = "Go on where you were interrupted.";
 
 impl Session {
-    /// What a session has to hear whose log speaks of something under way, when there is no agent that could be at it.
+    /// What a session must handle if its log has something under way but no agent runs.
     pub fn left_open(&self) -> Option<Input> {
         // A turn that runs elsewhere was not cut short here.
         let left = self.has_agent() || (self.is_working() && !self.is_elsewhere());
@@ -34,7 +34,7 @@ impl Session {
         left.then(|| Input::Gone { sleep, reason: reason.to_owned() })
     }
 
-    /// Has the agent go on where it was interrupted.
+    /// Lets the agent continue where it was interrupted.
     pub(super) fn resume(
         &mut self,
         by: Author,
@@ -55,7 +55,7 @@ impl Session {
         Ok(reply)
     }
 
-    /// What is said to go on: the words that the agent had not reacted to, or that it shall go on.
+    /// The prompt that continues a turn: the text to which the agent had not reacted, or [`GO_ON`].
     fn going_on(&self) -> Prompt {
         let mut prompt = Prompt { text: GO_ON.to_owned(), when: When::Interrupt, ..Prompt::default() };
         // An agent whose memory is our log finds them there.
@@ -72,7 +72,7 @@ impl Session {
         prompt
     }
 
-    /// What was said in the running turn, for an agent that has not heard it.
+    /// The prompt of the running turn, for an agent that has not received it.
     pub(super) fn unheard_prompt(&self, turn: TurnId) -> Option<AgentCommand> {
         let texts: Vec<&str> = self.unheard.iter().map(|unheard| unheard.text.as_str()).collect();
         Some(AgentCommand::Prompt {
@@ -103,11 +103,11 @@ impl Session {
         Ok(())
     }
 
-    /// Notes what was said to the agent, and that it reacted.
+    /// Notes which prompts went to the agent, and whether it reacted.
     pub(super) fn note_heard(&mut self, event: &Event) {
         if let Body::UserMessage { prompt: Some(prompt), attachments, .. } = &event.body {
             let text = event.text().to_owned();
-            self.unheard.push(Unheard { prompt: *prompt, text, attachments: attachments.clone() });
+            self.unheard.push(UnheardPrompt { prompt: *prompt, text, attachments: attachments.clone() });
         } else if event.turn.is_some() && event.turn == self.turn.map(|turn| turn.id) {
             let reacts = match event.body.category() {
                 Category::AgentMessage

@@ -7,23 +7,25 @@
 //!                    +-apply--+
 //! ```
 //!
-//! [`Session::handle`] decides, [`Session::apply`] remembers. Deciding records events and applies each at once, so
-//! a session that is rebuilt by applying its log stands exactly where it stood.
+//! [`Session::handle`] decides, [`Session::apply`] remembers. `handle` records events and applies each at
+//! once, so a session that applies its log again reaches exactly the same state.
 
 mod acts;
 mod agent;
 mod apply;
 mod asks;
+mod bounds;
 mod brief;
 mod close;
 mod command;
 mod handing;
+mod parent;
 mod parts;
 mod past;
 mod queue;
 mod row;
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::anchor::{Launch, Start, ToldHere};
@@ -32,108 +34,103 @@ use crate::capability::SlashCommand;
 use crate::command::{AgentCommand, Command, Refusal, Reply};
 use crate::event::{AgentName, Author, Body, Draft, Event, Raw};
 use crate::id::{ApprovalId, Context, ItemId, PromptId, QuestionId, Seq, SessionId, TurnId};
-use crate::info::{OpenApproval, OpenQuestion, QueuedPrompt};
+use crate::info::{OpenApproval, OpenQuestion};
 use crate::lifecycle::{GitState, NativeId, Opened, Sleep, TurnOutcome};
+use crate::recent::Recent;
 use crate::time::Timestamp;
 use crate::usage::Usage;
 
 use acts::Acts;
+use bounds::{KEYS_BYTES, RESOLUTIONS_BYTES};
 use parts::{
-    AgentState, AskEntry, OpenDelegation, OpenItem, OpenKind, PromptReceipt, Resolution, RunningTurn, Unheard,
+    AgentState, AskEntry, OpenDelegation, OpenItem, OpenKind, PromptReceipt, Resolution, RunningTurn,
+    UnheardPrompt, WaitingPrompt,
 };
 use past::RecordPiece;
 
 pub use asks::{ASKS_BYTES, ASKS_LIMIT};
+pub use bounds::{
+    DELEGATIONS_LIMIT, ENDED_ITEMS_LIMIT, KEYS_LIMIT, OPEN_ITEMS_LIMIT, OPEN_TEXTS_LIMIT, PROMPTS_HERE_LIMIT,
+    QUEUE_BYTES, QUEUE_LIMIT, RESOLUTIONS_LIMIT, TOOL_OUTPUT_LIMIT,
+};
 pub use handing::GO_ON;
 pub use past::RecordPlace;
 pub use row::title_of;
 
-/// How many prompts may wait.
-pub const QUEUE_LIMIT: usize = 100;
-/// How many bytes those that wait may have together. One alone may have more.
-pub const QUEUE_BYTES: usize = 16 << 20;
-/// How much of a growing item is held for the case that the agent never finishes it.
-const OPEN_TEXT_LIMIT: usize = 8 << 20;
-/// How much of all growing items together.
-pub const OPEN_TEXTS_LIMIT: usize = 32 << 20;
-/// How many bytes of what one call prints are taken down while it prints, as they are written.
-pub const TOOL_OUTPUT_LIMIT: usize = 16 << 20;
-/// How many items may be open at once. When there are more, the oldest is ended.
-pub const OPEN_ITEMS_LIMIT: usize = 1_000;
-
-/// What can happen to a session.
+/// The input of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// Somebody wishes something.
+    /// A client sent a command.
     Command {
-        /// What.
+        /// The command.
         command: Command,
-        /// Who.
+        /// The sender.
         by: Author,
     },
-    /// The agent said something.
+    /// The agent sent an event.
     Said(Draft),
     /// The agent's process is gone.
     Gone {
-        /// How.
+        /// How the process ended.
         sleep: Sleep,
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
     },
-    /// What was said elsewhere, read back from the agent's own record.
+    /// Events from the agent's own record that happened elsewhere.
     Past {
-        /// How much of that record comes before it.
+        /// The position in the record before these events.
         after: u64,
-        /// Only turns that began later were read: those before were told here.
+        /// Only turns that began after this time were read; earlier turns were held here.
         since: Option<Timestamp>,
-        /// What, and when.
+        /// The events, each with its time.
         drafts: Vec<(Timestamp, Draft)>,
-        /// Up to where of that record this is.
+        /// The position in the record after these events.
         until: u64,
     },
-    /// The work tree was looked at.
+    /// The git state of the work tree.
     Git(GitState),
-    /// The log did not take what happened, and the agent was told to stop.
+    /// The log refused an event, and the hub stopped the agent.
     Silenced {
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
     },
-    /// Nobody has needed the agent for a while.
+    /// Nobody has needed the agent for a long time.
     Idle,
-    /// A session that works for this one waits for a person, or no longer.
+    /// A child session begins or ends to wait for a person.
     ChildWaits {
-        /// Which one.
+        /// The child.
         child: SessionId,
-        /// Whether it waits now.
+        /// Whether the child waits now.
         waiting: bool,
     },
 }
 
-/// What the machine wants done. Events are recorded before any effect is carried out.
+/// The result of an input. The hub records the events before it carries out any effect.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// What happened, with the agent's own frame where there was one.
+    /// The events, each with the agent's own frame if there was one.
     pub events: Vec<(Event, Option<Raw>)>,
-    /// What to do about it.
+    /// The effects.
     pub effects: Vec<Effect>,
 }
 
-/// What a session does to the world.
+/// What a session wants done outside of itself.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Start the agent.
     Launch(Launch),
     /// Start the agent and tell it what the log holds: [`Start::Told`] with the story of this session.
     LaunchFromLog(Launch),
-    /// Start the agent and give it back what it said before: [`Start::Lines`] with the lines of this session.
+    /// Start the agent and give it its earlier lines: [`Start::Lines`] with the lines of this session.
     LaunchFromLines(Launch),
-    /// Tell the agent something.
+    /// Send the agent a command.
     Tell(AgentCommand),
     /// Stop the agent.
     Stop,
-    /// Look at the work tree.
+    /// Read the git state of the work tree.
     LookAtGit,
-    /// Read what the agent's own record tells of turns that began elsewhere since it was last heard here.
+    /// Read from the agent's own record the turns that began elsewhere since the agent last reported
+    /// something here.
     FollowRecord,
 }
 
@@ -152,7 +149,7 @@ pub struct Session {
     model: Option<String>,
     effort: Option<String>,
     native: Option<NativeId>,
-    /// How much of the agent's own record was taken in, as long as the conversation is held elsewhere.
+    /// How much of the agent's own record is imported, while the conversation is held elsewhere.
     imported: Option<u64>,
     version: Option<String>,
     transcript: Option<String>,
@@ -162,59 +159,58 @@ pub struct Session {
     closed: bool,
 
     agent_state: AgentState,
-    /// The agent was here before, so that its next coming is a revival.
+    /// Whether the agent ran before, so that its next start is a revival.
     woken: bool,
-    /// Something was said to the agent, so that it has something to remember.
+    /// Whether the agent received a prompt, so that it has something to remember.
     spoken: bool,
-    /// The agent no longer remembers; the next start tells it what the log holds.
+    /// Whether the agent has forgotten the conversation; the next start tells it what the log holds.
     forgotten: bool,
-    /// When the agent was last heard in a turn: what its record tells of turns that began later was said elsewhere.
+    /// When the agent last reported something in a turn. Turns in its record that began later happened
+    /// elsewhere.
     heard_at: Timestamp,
-    /// When the agent's own record was last taken in, and what was said here since.
+    /// When the agent's own record was last imported, and the prompts that were sent here since.
     taken_in_at: Timestamp,
-    prompts_here: Vec<PromptId>,
+    prompts_here: VecDeque<(PromptId, Timestamp)>,
     turn: Option<RunningTurn>,
     last_outcome: Option<TurnOutcome>,
-    /// A restart of the hub cut the last turn, and nobody has said anything since.
+    /// Whether a restart of the hub interrupted the last turn, and nobody has sent a prompt since.
     cut: bool,
-    /// What was said in the running turn, or in the one that was cut, and the agent has not reacted to.
-    unheard: Vec<Unheard>,
+    /// Prompts of the running or interrupted turn to which the agent has not reacted.
+    unheard: Vec<UnheardPrompt>,
     /// Whether the agent has reacted to anything in that turn.
     reacted: bool,
-    /// Prompts of turns that were cut before the agent reacted: their keys may be used again.
-    lost: HashSet<PromptId>,
     delegations: BTreeMap<SessionId, OpenDelegation>,
-    /// All sessions that work was ever handed to.
-    delegated: HashSet<SessionId>,
-    queue: VecDeque<QueuedPrompt>,
-    keys: HashMap<String, PromptReceipt>,
+    /// Sessions that work was handed to.
+    delegated: Recent<SessionId, ()>,
+    queue: VecDeque<WaitingPrompt>,
+    keys: Recent<String, PromptReceipt>,
     open: BTreeMap<ItemId, OpenItem>,
-    /// How many bytes of text those have.
+    /// The bytes of text that the open items have.
     open_bytes: usize,
-    ended: HashSet<ItemId>,
+    ended: Recent<ItemId, ()>,
     approvals: BTreeMap<ApprovalId, AskEntry<OpenApproval>>,
-    approvals_past: HashMap<ApprovalId, Resolution<ApprovalDecision>>,
+    approvals_past: Recent<ApprovalId, Resolution<ApprovalDecision>>,
     /// Asks are being refused because too many wait, and that was said.
     refusing: bool,
     questions: BTreeMap<QuestionId, AskEntry<OpenQuestion>>,
-    questions_past: HashMap<QuestionId, Resolution<QuestionAnswer>>,
+    questions_past: Recent<QuestionId, Resolution<QuestionAnswer>>,
 
     usage: Usage,
-    /// What had been used when the last turn began.
+    /// The usage before the last turn began.
     usage_before: Usage,
     cost_usd: Option<f64>,
     last_text: String,
 }
 
 impl Session {
-    /// A new session and its first event.
+    /// Opens a session and records its first event.
     pub fn open(id: SessionId, opened: Opened, cx: &mut Context<'_>, out: &mut Outcome) -> Self {
         let mut session = Self::blank(id, opened.clone(), cx.now);
         session.record(Draft::new(Body::SessionOpened(Box::new(opened))), cx, out);
         session
     }
 
-    /// A session as its log tells it. The first event must be its opening; `None` when it is not.
+    /// Rebuilds a session from its log. Returns `None` if the first event is not its opening.
     pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
         let mut events = events.into_iter();
         let first = events.next()?;
@@ -253,25 +249,24 @@ impl Session {
             forgotten: false,
             heard_at: at,
             taken_in_at: at,
-            prompts_here: Vec::new(),
+            prompts_here: VecDeque::new(),
             turn: None,
             last_outcome: None,
             cut: false,
             unheard: Vec::new(),
             reacted: false,
-            lost: HashSet::new(),
             delegations: BTreeMap::new(),
-            delegated: HashSet::new(),
+            delegated: Recent::of(DELEGATIONS_LIMIT),
             queue: VecDeque::new(),
-            keys: HashMap::new(),
+            keys: Recent::of(KEYS_LIMIT).within(KEYS_BYTES),
             open: BTreeMap::new(),
             open_bytes: 0,
-            ended: HashSet::new(),
+            ended: Recent::of(ENDED_ITEMS_LIMIT),
             approvals: BTreeMap::new(),
-            approvals_past: HashMap::new(),
+            approvals_past: Recent::of(RESOLUTIONS_LIMIT).within(RESOLUTIONS_BYTES),
             refusing: false,
             questions: BTreeMap::new(),
-            questions_past: HashMap::new(),
+            questions_past: Recent::of(RESOLUTIONS_LIMIT).within(RESOLUTIONS_BYTES),
             usage: Usage::default(),
             usage_before: Usage::default(),
             cost_usd: None,
@@ -279,7 +274,7 @@ impl Session {
         }
     }
 
-    /// Something happened. What it comes to is in `out`; a refused wish leaves no trace.
+    /// Handles one input and adds the result to `out`. A refused command changes nothing.
     pub fn handle(
         &mut self,
         input: Input,
@@ -325,15 +320,15 @@ impl Session {
         }
     }
 
-    /// Takes down something that happened in the session that this one was forked from.
+    /// Records an event of the session from which this one was forked.
     pub fn take_over(&mut self, draft: Draft, cx: &mut Context<'_>, out: &mut Outcome) {
         self.record(draft, cx, out);
     }
 
-    /// Gives a draft its seq, remembers it, and puts it among the events to record.
+    /// Gives a draft its seq, applies it, and adds it to the events to record.
     fn record(&mut self, draft: Draft, cx: &mut Context<'_>, out: &mut Outcome) -> Seq {
         let Draft { turn, item, text, body, raw } = draft;
-        let event = Event {
+        let mut event = Event {
             seq: self.head.next(),
             session: self.id,
             agent: Arc::clone(&self.opened.agent),
@@ -344,6 +339,7 @@ impl Session {
             text,
             body,
         };
+        event.parent = self.parent_of(&event);
         self.apply(&event);
         out.events.push((event, raw));
         self.head
@@ -371,12 +367,12 @@ impl Session {
         });
     }
 
-    /// Whether all that it has is what a file said.
+    /// Whether everything in the session came from an imported file.
     pub fn is_only_read(&self) -> bool {
         self.opened.from_file && !self.woken
     }
 
-    /// What it takes to start this session's agent.
+    /// The launch of this session's agent.
     pub fn launch_from(&self, start: Start) -> Launch {
         Launch {
             session: self.id,
@@ -392,22 +388,22 @@ impl Session {
         }
     }
 
-    /// Its name.
+    /// The id of the session.
     pub fn id(&self) -> SessionId {
         self.id
     }
 
-    /// Its last event.
+    /// The seq of the last event.
     pub fn head(&self) -> Seq {
         self.head
     }
 
-    /// The agent's name for the conversation.
+    /// The agent's name of the conversation.
     pub fn native(&self) -> Option<&NativeId> {
         self.native.as_ref()
     }
 
-    /// The session that delegated to it.
+    /// The session that delegated to this one.
     pub fn parent(&self) -> Option<SessionId> {
         self.opened.parent
     }
@@ -417,22 +413,23 @@ impl Session {
         &self.opened.cwd
     }
 
-    /// Whether prompts that are not held wait for an agent that sleeps.
+    /// Whether the agent sleeps while prompts wait that are not held.
     pub fn is_waiting(&self) -> bool {
         self.agent_state == AgentState::Asleep && !self.closed && self.next().is_some()
     }
 
-    /// Whether it is held elsewhere, and only read here.
+    /// Whether the conversation is held elsewhere and only read here.
     pub fn is_elsewhere(&self) -> bool {
         self.imported.is_some()
     }
 
-    /// How much of the agent's own record was taken in, as long as it is held elsewhere.
+    /// How much of the agent's own record is imported, while the conversation is held elsewhere.
     pub fn imported(&self) -> Option<u64> {
         self.imported
     }
 
-    /// Where it stands beside the agent's own record; none when nothing of that record belongs here now.
+    /// The session's position in the agent's own record; none if the session imports nothing from that record
+    /// now.
     pub fn record_place(&self) -> Option<RecordPlace> {
         let follows = self.opened.capabilities.own_record && !self.closed;
         let native = self.native.as_ref().filter(|_| follows)?;
@@ -441,34 +438,35 @@ impl Session {
             (Some(taken), _, _) => Some(RecordPlace { agent, native, taken: Some(taken), told: None }),
             (None, None, AgentState::Asleep | AgentState::Ready | AgentState::Ending(_)) => {
                 let (until, since) = (self.heard_at, self.taken_in_at);
-                let told = ToldHere { until, since, prompts: self.prompts_here.clone() };
+                let prompts = self.prompts_here.iter().map(|(prompt, _)| *prompt).collect();
+                let told = ToldHere { until, since, prompts };
                 Some(RecordPlace { agent, native, taken: None, told: Some(told) })
             }
             (None, Some(_), _) | (None, None, AgentState::Starting { .. }) => None,
         }
     }
 
-    /// Whether its agent was told to end and has not ended yet.
+    /// Whether the agent was told to end and has not ended yet.
     pub fn is_ending(&self) -> bool {
         matches!(self.agent_state, AgentState::Ending(_))
     }
 
-    /// Its agent.
+    /// The agent.
     pub fn agent(&self) -> &AgentName {
         &self.opened.agent
     }
 
-    /// Whether it is over.
+    /// Whether the session is closed.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Whether its agent listens and has nothing to do.
+    /// Whether the agent listens and has nothing to do.
     pub fn is_idle(&self) -> bool {
         self.agent_state == AgentState::Ready && self.turn.is_none() && self.next().is_none()
     }
 
-    /// The turn that runs.
+    /// The running turn.
     pub fn turn(&self) -> Option<TurnId> {
         self.turn.map(|turn| turn.id)
     }
@@ -478,7 +476,7 @@ impl Session {
         self.turn.is_some()
     }
 
-    /// Whether its agent runs or starts, as far as the log tells.
+    /// Whether the agent runs or starts, according to the log.
     pub fn has_agent(&self) -> bool {
         self.agent_state != AgentState::Asleep
     }

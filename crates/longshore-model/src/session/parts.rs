@@ -1,52 +1,64 @@
-//! What a session is made of, as far as nobody outside needs to know.
+//! The parts of a session's state that only the session knows.
 
 use crate::command::Attachment;
-use crate::id::{ItemId, PromptId, Seq, TurnId};
+use crate::id::{EventId, ItemId, PromptId, Seq, TurnId};
+use crate::info::QueuedPrompt;
 use crate::lifecycle::SleepCause;
 use crate::time::Timestamp;
 
-/// Where the agent's process stands.
+/// The state of the agent's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AgentState {
     Asleep,
     Starting {
-        /// It is told what the log holds, and not left to remember by itself.
+        /// Whether the agent gets what the log holds, instead of using its own memory.
         from_log: bool,
     },
     Ready,
-    /// It was told to end, for that reason, and has not ended yet.
+    /// The agent was told to end for this reason, and has not ended yet.
     Ending(SleepCause),
 }
 
-/// Something that an agent asks and that waits.
+/// A waiting approval or question.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AskEntry<T> {
-    /// As it was asked.
+    /// The whole request.
     pub(super) whole: T,
-    /// As a row has it. It is made once: rows are written with every change.
+    /// The request as a row shows it, made once: the hub writes rows at every change.
     pub(super) brief: T,
-    /// How large it is.
+    /// The size of the request.
     pub(super) bytes: usize,
 }
 
-/// The turn that runs.
+/// The running turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RunningTurn {
     pub(super) id: TurnId,
+    pub(super) begun: EventId,
     pub(super) started: Timestamp,
 }
 
-/// What a person said that the agent has not reacted to yet.
+/// A prompt that waits for its turn.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Unheard {
+pub(super) struct WaitingPrompt {
+    pub(super) queued: QueuedPrompt,
+    /// The event that queued it.
+    pub(super) event: EventId,
+}
+
+/// A prompt to which the agent has not reacted yet.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct UnheardPrompt {
     pub(super) prompt: PromptId,
     pub(super) text: String,
     pub(super) attachments: Vec<Attachment>,
 }
 
-/// Work that was handed to another session and has not ended.
+/// Delegated work that has not ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct OpenDelegation {
+    pub(super) begun: EventId,
+    pub(super) since: Seq,
     pub(super) turn: Option<TurnId>,
     pub(super) item: Option<ItemId>,
     pub(super) waiting: bool,
@@ -55,13 +67,14 @@ pub(super) struct OpenDelegation {
 /// An item that has begun and not ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct OpenItem {
+    pub(super) begun: EventId,
     pub(super) turn: Option<TurnId>,
     pub(super) kind: OpenKind,
     pub(super) text: String,
-    /// How many bytes were taken down of what it printed.
+    /// How many bytes of its output the log has kept.
     pub(super) printed: usize,
     pub(super) since: Timestamp,
-    /// How long it waited for somebody to decide.
+    /// How long the item waited for a decision.
     pub(super) waited_ms: u64,
 }
 
@@ -74,17 +87,19 @@ pub(super) enum OpenKind {
     Diff,
 }
 
-/// What became of an approval or a question.
+/// The outcome of an approval or a question.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Resolution<T> {
     Answered(T),
     Expired(String),
 }
 
-/// The prompt that a key of a client stands for.
+/// The prompt that a client's key names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PromptReceipt {
     pub(super) prompt: PromptId,
     pub(super) turn: TurnId,
     pub(super) seq: Seq,
+    /// The prompt's turn was cut before the agent reacted, so a client may use the key again.
+    pub(super) lost: bool,
 }

@@ -1,12 +1,12 @@
-//! What was said elsewhere: taken in from the agent's own record, whenever the conversation is not held here.
+//! Imports turns that happened elsewhere, from the agent's own record.
 //!
 //! ```text
-//!  held elsewhere from the beginning   imported = Some(place)   the record is read on from that place
-//!  asleep here                         imported = None          turns that our own driver did not tell are taken in;
-//!                                                               then it is held elsewhere, as above
-//!  an idle agent runs here             imported = None          the same, but first the agent ends: what it remembers
+//!  held elsewhere from the beginning   imported = Some(place)   the hub reads on from that place
+//!  asleep here                         imported = None          the hub imports turns that our driver did not
+//!                                                               report; then it is held elsewhere, as above
+//!  an idle agent runs here             imported = None          the same, but first the agent ends: its memory
 //!                                                               is no longer the whole conversation
-//!  a turn runs here                    imported = None          our own driver tells; the record is left alone
+//!  a turn runs here                    imported = None          our driver reports; the record is left alone
 //! ```
 
 // Only what an agent itself says is named; deltas come in many kinds.
@@ -20,20 +20,20 @@ use crate::id::{Context, SessionId};
 use crate::lifecycle::{NativeId, Opened, SleepCause, TurnEnd, TurnErrorCode, TurnOutcome};
 use crate::time::Timestamp;
 
-/// What people are told when an agent ends because the conversation went on without it.
+/// The notice for people when an agent ends because the conversation continued elsewhere.
 const WENT_ON_ELSEWHERE: &str = "The conversation went on in the agent's own terminal. \
      The agent's process here ends, and resumes from its own record at the next prompt.";
 
-/// Where a session stands beside the agent's own record of it.
+/// The position of a session in the agent's own record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordPlace {
-    /// Which agent.
+    /// The agent.
     pub agent: AgentName,
-    /// Its name for the conversation.
+    /// The agent's name of the conversation.
     pub native: NativeId,
-    /// How much of the record was taken in, as long as the conversation is held elsewhere.
+    /// How much of the record is imported, while the conversation is held elsewhere.
     pub taken: Option<u64>,
-    /// Otherwise: what of it was told here.
+    /// Otherwise: the part of the record that was held here.
     pub told: Option<ToldHere>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct RecordPiece {
 }
 
 impl Session {
-    /// A session of a conversation that was held elsewhere. Its agent is not started.
+    /// A session for a conversation that was held elsewhere. Its agent does not start.
     pub fn open_past(
         id: SessionId,
         opened: Opened,
@@ -59,8 +59,9 @@ impl Session {
         session
     }
 
-    /// Takes in what was said. It must follow on what is here, so that nothing is there twice and nothing is left out: on
-    /// the place up to which the record was taken in, or on the moment when our own agent was last heard.
+    /// Imports a piece of the record. The piece must join what is here without gap or duplicate: at the
+    /// position up to which the record is imported, or at the time when our own agent last reported
+    /// something.
     pub(super) fn past(&mut self, piece: RecordPiece, cx: &mut Context<'_>, out: &mut Outcome) {
         let RecordPiece { after, since, mut drafts, until } = piece;
         match self.imported {
@@ -95,14 +96,14 @@ impl Session {
                 self.close_turn(draft.turn, end.outcome, None, &mut then, out);
             }
             self.record(draft, &mut then, out);
-            self.close_surplus_items(&mut then, out);
+            self.close_surplus(&mut then, out);
         }
         let mut then = Context { now: self.updated_at, ids: cx.ids };
         self.record(Draft::new(Body::Imported { until }), &mut then, out);
     }
 
-    /// An agent that was told something and went before anything was heard of it may have written it down, later than we
-    /// did: that turn is here already.
+    /// Drops a turn that is already here: an agent that got a prompt and ended before it reported anything
+    /// may have recorded that prompt later than the hub did.
     fn drop_unheard(&self, drafts: &mut Vec<(Timestamp, Draft)>) {
         let said = |draft: &&(Timestamp, Draft)| matches!(draft.1.body, Body::UserMessage { .. });
         let Some((_, first)) = drafts.iter().find(said) else { return };
@@ -112,7 +113,8 @@ impl Session {
         }
     }
 
-    /// The agent here does not know what was said elsewhere since: it ends, and reads its own memory when it is back.
+    /// Ends an agent that does not know what happened elsewhere. It reads its own record when it starts
+    /// again.
     fn leave(&mut self, cx: &mut Context<'_>, out: &mut Outcome) {
         let notice = Body::Notice { level: NoticeLevel::Info };
         self.record(Draft::new(notice).text(WENT_ON_ELSEWHERE), cx, out);
@@ -120,8 +122,8 @@ impl Session {
         out.effects.push(Effect::Stop);
     }
 
-    /// Remembers when the agent was last heard in a turn. Only what an agent itself says counts, never the endings that
-    /// are written for an agent that is gone: they may come long after it.
+    /// Remembers when the agent last reported something in a turn. Only the agent's own events count, not the
+    /// endings that the hub writes for a dead agent, possibly much later.
     pub(super) fn note_heard_at(&mut self, event: &Event) {
         let is_heard = match &event.body {
             Body::TurnStarted { .. } | Body::UserMessage { .. } => true,
@@ -135,7 +137,7 @@ impl Session {
         }
     }
 
-    /// Somebody goes on here with what was held elsewhere: a turn that still ran there is no concern of ours.
+    /// Continues here a conversation that was held elsewhere. A turn that still ran there is left alone.
     pub(super) fn take_over_from_elsewhere(&mut self, cx: &mut Context<'_>, out: &mut Outcome) {
         if let Some(turn) = self.turn.filter(|_| self.is_elsewhere()) {
             self.finish_unsaid(turn.id, TurnOutcome::Interrupted, None, cx, out);
@@ -143,7 +145,7 @@ impl Session {
     }
 }
 
-/// Whether the agent said itself that the turn ended. An interruption may have been written for it.
+/// Whether the agent itself reported the end of the turn. The hub may have written an interruption.
 pub(super) fn is_told_by_agent(end: &TurnEnd) -> bool {
     let code = end.error.as_ref().map(|error| error.code);
     match end.outcome {

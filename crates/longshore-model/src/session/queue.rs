@@ -1,33 +1,34 @@
-//! The queue: which prompt is next, and which ones are held until a person sends them on.
+//! The queue: which prompt is next, and which prompts are held until a person releases them.
 //!
-//! A prompt is held by itself, so that one said after a Stop goes at once, ahead of those that the Stop holds. Held are all
-//! that wait when a person stops the turn, when the account's usage limit is reached, and when a restart of the hub cuts a
-//! turn: what was meant to follow on that turn is not said before somebody has looked.
+//! Each prompt is held individually, so a prompt that a person sends after a Stop is sent at once, ahead of
+//! the held prompts. The session holds all waiting prompts when a person stops the turn, when the account
+//! reaches its usage limit, and when a restart of the hub interrupts a turn. Such prompts wait until a person
+//! has looked at the interrupted turn.
 
-use super::{AgentState, Effect, Outcome, Session};
+use super::{AgentState, Effect, Outcome, Session, WaitingPrompt};
 use crate::command::AgentCommand;
 use crate::event::{Body, Draft};
 use crate::id::{Context, ItemId, PromptId};
 use crate::info::QueuedPrompt;
 
 impl Session {
-    /// The prompt that is said next.
+    /// The next prompt.
     pub(super) fn next(&self) -> Option<&QueuedPrompt> {
-        self.queue.iter().find(|waiting| !waiting.held)
+        self.queue.iter().map(|waiting| &waiting.queued).find(|queued| !queued.held)
     }
 
     pub(super) fn has_held(&self) -> bool {
-        self.queue.iter().any(|waiting| waiting.held)
+        self.queue.iter().any(|waiting| waiting.queued.held)
     }
 
-    /// Begins the next turn if the agent is free; wakes it if it sleeps.
+    /// Begins the next turn if the agent is free. Starts the agent if it is asleep.
     pub(super) fn pump(&mut self, cx: &mut Context<'_>, out: &mut Outcome) {
         if self.closed || self.turn.is_some() {
             return;
         }
         let Some(next) = self.next() else { return };
         match self.agent_state {
-            // Once the agent is here, or gone, there is another go.
+            // The session tries again when the agent has started or ended.
             AgentState::Starting { .. } | AgentState::Ending(_) => {}
             AgentState::Asleep => self.launch(out),
             AgentState::Ready => {
@@ -45,7 +46,7 @@ impl Session {
         }
     }
 
-    /// Holds all that waits.
+    /// Holds all waiting prompts.
     pub(super) fn hold(&mut self, why: &str, cx: &mut Context<'_>, out: &mut Outcome) {
         if self.next().is_none() {
             return;
@@ -57,28 +58,33 @@ impl Session {
         self.record(Draft::new(Body::QueueHeld).text(format!("{why}: {held}")), cx, out);
     }
 
-    /// Sends on what is held: the first one, or all.
+    /// Releases the first held prompt, or all.
     pub(super) fn send_held(&mut self, all: bool, cx: &mut Context<'_>, out: &mut Outcome) {
         let most = if all { usize::MAX } else { 1 };
-        let held = self.queue.iter().filter(|waiting| waiting.held);
-        let prompts: Vec<PromptId> = held.map(|waiting| waiting.prompt).take(most).collect();
+        let held = self.queue.iter().map(|waiting| &waiting.queued).filter(|queued| queued.held);
+        let prompts: Vec<PromptId> = held.map(|queued| queued.prompt).take(most).collect();
         if !prompts.is_empty() {
             self.record(Draft::new(Body::QueueSent { prompts }), cx, out);
         }
         self.pump(cx, out);
     }
 
-    /// Takes back all that waits.
+    /// Cancels all waiting prompts.
     pub(super) fn discard_queue(&mut self, cx: &mut Context<'_>, out: &mut Outcome) {
-        let waiting: Vec<PromptId> = self.queue.iter().map(|waiting| waiting.prompt).collect();
+        let waiting: Vec<PromptId> = self.queue.iter().map(|waiting| waiting.queued.prompt).collect();
         for prompt in waiting {
             self.record(Draft::new(Body::PromptCancelled { prompt }), cx, out);
         }
     }
 
-    /// A prompt takes its place: before those that are held, which wait for a person.
-    pub(super) fn enqueue(&mut self, queued: QueuedPrompt, first: bool) {
-        let behind = self.queue.iter().position(|waiting| waiting.held).unwrap_or(self.queue.len());
-        self.queue.insert(if first { 0 } else { behind }, queued);
+    /// Puts a prompt into the queue, ahead of the held prompts, which wait for a person.
+    pub(super) fn enqueue(&mut self, prompt: WaitingPrompt, first: bool) {
+        let held = self.queue.iter().position(|waiting| waiting.queued.held);
+        self.queue.insert(if first { 0 } else { held.unwrap_or(self.queue.len()) }, prompt);
+    }
+
+    /// Removes a prompt that is sent or cancelled.
+    pub(super) fn unqueue(&mut self, prompt: PromptId) {
+        self.queue.retain(|waiting| waiting.queued.prompt != prompt);
     }
 }

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use super::{AgentState, OpenItem, OpenKind, Session, brief};
-use crate::info::{Activity, QueuedPrompt, SessionInfo, Status};
+use crate::info::{Activity, SessionInfo, Status};
 use crate::lifecycle::TurnOutcome;
 
-/// How many characters of a first prompt make a title.
+/// The most characters of a title that comes from a first prompt.
 const TITLE_CHARS: usize = 80;
-/// How many characters of the last output make a preview.
+/// The most characters of a preview.
 pub(super) const PREVIEW_CHARS: usize = 240;
 
 impl Session {
-    /// The session as lists and those who look on get it: long texts that wait are cut.
+    /// The session for lists and listeners: long waiting texts are cut.
     pub fn row(&self) -> SessionInfo {
         let mut row = self.without_asks();
         row.queue.iter_mut().for_each(brief::prompt);
@@ -22,7 +22,7 @@ impl Session {
         row
     }
 
-    /// The session as it stands, with all that waits in it whole.
+    /// The session with all waiting texts whole.
     pub fn info(&self) -> SessionInfo {
         let approvals = self.approvals.values().map(|ask| ask.whole.clone()).collect();
         let questions = self.questions.values().map(|ask| ask.whole.clone()).collect();
@@ -77,7 +77,7 @@ impl Session {
             capabilities: self.opened.capabilities.clone(),
             head: self.head,
             turn: self.turn.map(|turn| turn.id),
-            queue: self.queue.iter().map(QueuedPrompt::without_data).collect(),
+            queue: self.queue.iter().map(|waiting| waiting.queued.without_data()).collect(),
             queue_held: self.has_held(),
             cut_by_restart: self.cut && !self.closed,
             approvals: Vec::new(),
@@ -93,7 +93,7 @@ impl Session {
         }
     }
 
-    /// The end of what was last said: of the message that grows right now, else of the last one.
+    /// The end of the last message, or of the message that grows right now.
     fn preview(&self) -> Option<String> {
         let grows = |item: &&OpenItem| item.kind == OpenKind::Message && !item.text.trim().is_empty();
         let text = self.open.values().rev().find(grows).map_or(self.last_text.as_str(), |item| &item.text);
@@ -110,7 +110,7 @@ pub(super) fn tail(text: &str, chars: usize) -> &str {
     }
 }
 
-/// A title made of a prompt: its first line with words, cut at a word.
+/// A title from a prompt: its first line with words, cut at a word.
 pub fn title_of(prompt: &str) -> String {
     let line = prompt.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     if line.chars().count() <= TITLE_CHARS {

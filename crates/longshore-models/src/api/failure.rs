@@ -1,4 +1,4 @@
-//! What goes wrong with a model's service, in the few kinds that a caller decides by.
+//! Failures of a model service, in the few kinds by which a caller decides.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct Failure {
     pub kind: FailureKind,
     /// What, for people: in the service's own words, where it has some.
     pub message: String,
-    /// When the service wants to be asked again.
+    /// When the service accepts the next try.
     pub retry_after: Option<Duration>,
 }
 
@@ -32,7 +32,7 @@ pub enum FailureKind {
     Network,
     /// It stopped in the middle.
     Cut,
-    /// It said what cannot be read.
+    /// The service sent something unreadable.
     Garbled,
     /// The conversation does not fit the model.
     TooLong,
@@ -40,7 +40,7 @@ pub enum FailureKind {
     Unauthorized,
     /// The account has nothing left.
     UsageLimit,
-    /// It will not do this, however often it is asked.
+    /// The service refuses, however often it is asked.
     Refused,
 }
 

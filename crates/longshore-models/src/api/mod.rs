@@ -3,12 +3,12 @@
 //! | module | holds |
 //! |---|---|
 //! | `stream` | one answer as its bytes arrive, as events or as one body |
-//! | `sse` | server-sent events out of bytes that come in any pieces |
+//! | `sse` | server-sent events from bytes in any pieces |
 //! | `chat`, `responses`, `messages` | one API each: its body, its stream |
 //! | `models` | the models that a service lists |
-//! | `request_options` | what a caller may wish of an answer besides |
-//! | `strict`, `turns` | what a service insists on, as its refusals tell; words that go into results then |
-//! | `failure`, `moment` | what went wrong, in a few kinds that a caller decides by, and when to ask again |
+//! | `request_options` | optional settings of a request |
+//! | `strict`, `turns` | rules of strict services, learned from their refusals; user messages inside results |
+//! | `failure`, `moment` | failures, in the few kinds by which a caller decides, and when to try again |
 
 mod chat;
 mod failure;
@@ -35,7 +35,7 @@ pub use models::{model_called, models_of};
 pub use moment::retry_after;
 pub use request_options::{Format, RequestOptions, ToolChoice};
 pub use stream::Stream;
-pub use strict::{Learnt, Strict};
+pub use strict::{SharedStrict, Strict};
 
 use crate::history::{HistoryItem, HistoryPart};
 use crate::tool::ToolDefinition;
@@ -44,9 +44,9 @@ use longshore_model::service::ModelApi;
 /// What the model is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NeutralRequest {
-    /// Which model.
+    /// The model.
     pub model: String,
-    /// What it is told about itself.
+    /// The system prompt.
     pub instructions: Arc<str>,
     /// The conversation, in an order that every API takes.
     pub history: Vec<Arc<HistoryItem>>,
@@ -58,12 +58,12 @@ pub struct NeutralRequest {
     pub effort: Option<String>,
 }
 
-/// What a model says while it answers.
+/// An event of a model's answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event<'a> {
-    /// More words.
+    /// More text.
     Text(Cow<'a, str>),
-    /// The words are whole; what was streamed of them before is the same, or less.
+    /// The whole text; the streamed pieces are the same, or less.
     TextDone(Cow<'a, str>),
     /// More of a thought.
     Reasoning(Cow<'a, str>),
@@ -74,12 +74,12 @@ pub enum Event<'a> {
         /// What the service needs to know it again.
         data: Value,
     },
-    /// All words so far were a thought, of which only the end tells. It is whole.
+    /// All text so far was a thought, as only its end shows. The thought is whole.
     ThoughtAloud {
         /// What the service needs to know it again.
         data: Value,
     },
-    /// A call of a tool, all of it.
+    /// A whole tool call.
     Call {
         /// The model's name for it.
         id: Option<String>,
@@ -116,15 +116,15 @@ impl Event<'_> {
 /// Why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// It said what it had to say, or wants its calls answered.
+    /// The answer is complete, or waits for the results of its calls.
     Done,
     /// It may not write more.
     Length,
     /// The conversation has filled the model's window.
     Full,
-    /// It wants to be asked to go on.
+    /// The model wants to be asked to continue.
     Paused,
-    /// The service did not let it go on.
+    /// The service filtered the answer.
     Filtered,
 }
 
@@ -153,8 +153,8 @@ pub fn body_with(api: ModelApi, request: &NeutralRequest, options: &RequestOptio
     body.to_string()
 }
 
-/// The arguments of a call as an object: what the model wrote, or, when that is no object, what it wrote as a string.
-/// Some services read the arguments of past calls and refuse what is no JSON.
+/// The arguments of a call as an object: the model's own, or, if they are no object, the model's text as a
+/// string. Some services read the arguments of past calls and refuse text that is no JSON.
 pub fn arguments_of(arguments: &str) -> Value {
     let malformed = || json!({ "malformed_arguments": arguments });
     match serde_json::from_str::<Value>(arguments) {
@@ -205,7 +205,7 @@ enum AttachmentView<'a> {
     Image(&'a str, &'a str),
     /// An image elsewhere.
     ImageAt(&'a str),
-    /// Nothing; it is told where the thing is.
+    /// No content; only its name is sent.
     Mention(String),
 }
 
@@ -240,14 +240,14 @@ fn summary(text: &str) -> String {
 
 /// What of the input was cached, as both APIs of OpenAI say it.
 #[derive(serde::Deserialize)]
-struct Cached {
+struct InputDetails {
     #[serde(default)]
     cached_tokens: Option<u64>,
 }
 
 /// What of the output was thought, as both APIs of OpenAI say it.
 #[derive(serde::Deserialize)]
-struct Reasoned {
+struct OutputDetails {
     #[serde(default)]
     reasoning_tokens: Option<u64>,
 }

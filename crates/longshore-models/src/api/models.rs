@@ -1,4 +1,4 @@
-//! The models that a service lists.
+//! The list of models of a service.
 
 use longshore_model::capability::ModelInfo;
 use serde_json::Value;

@@ -1,11 +1,11 @@
-//! When a service wants to be asked again: in a header, or in the words of a refusal.
+//! When a service accepts the next try, from a header or from the text of its refusal.
 
 use std::time::Duration;
 
 /// By these words the time follows.
 const BEFORE: [&str; 4] = ["try again in ", "retry in ", "try again after ", "retry after "];
 
-/// The header `Retry-After`: seconds, or a moment, given how many seconds it is since 1970.
+/// The header `Retry-After`: seconds, or a date, given the seconds since 1970.
 pub fn retry_after(header: &str, now: i64) -> Option<Duration> {
     let header = header.trim();
     if let Ok(seconds) = header.parse::<f64>() {

@@ -1,4 +1,4 @@
-//! What a caller may wish of an answer besides what it asks, in the words of each API.
+//! Optional settings of a request, in the form of each API.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! OpenAI Responses: a list of items in, a list of items out. Nothing is stored at the service, so thoughts come back
-//! to us encrypted and are sent again.
+//! OpenAI Responses: a list of items in, a list of items out. The service stores nothing, so it returns
+//! thoughts encrypted, and the client sends them back.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::failure::{Failure, FailureKind, is_error};
 use super::text::Text;
 use super::{
-    AttachmentView, Cached, Event, Finish, NeutralRequest, Reasoned, arguments_of, name_of, parse, plain_id,
-    summary, view_of,
+    AttachmentView, Event, Finish, InputDetails, NeutralRequest, OutputDetails, arguments_of, name_of, parse,
+    plain_id, summary, view_of,
 };
 use crate::history::{HistoryItem, HistoryPart, Role};
 use longshore_model::service::ModelApi;
@@ -164,11 +164,11 @@ struct ResponsesUsage {
     #[serde(default)]
     input_tokens: Option<u64>,
     #[serde(default)]
-    input_tokens_details: Option<Cached>,
+    input_tokens_details: Option<InputDetails>,
     #[serde(default)]
     output_tokens: Option<u64>,
     #[serde(default)]
-    output_tokens_details: Option<Reasoned>,
+    output_tokens_details: Option<OutputDetails>,
 }
 
 impl ResponsesUsage {

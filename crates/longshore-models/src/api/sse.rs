@@ -1,8 +1,8 @@
-//! Server-sent events out of bytes that come in any pieces.
+//! Parses server-sent events from bytes in any pieces.
 //!
-//! A line ends with a line feed, a carriage return, or both. Data that lies whole in a piece is read where it lies; only
-//! what a piece cuts in two is copied. Comments and ids are passed over, and of names only `error` says something: the
-//! rest of what these services say is in the data.
+//! A line ends with a line feed, a carriage return, or both. Data inside one piece is read in place; only
+//! data across two pieces is copied. The parser skips comments and ids. Of the event names only `error`
+//! matters: these services say everything else in the data.
 
 use super::failure::{Failure, FailureKind};
 

@@ -1,4 +1,4 @@
-//! One answer as its bytes arrive: events, or all of it in one body from services that do not stream.
+//! One answer as its bytes arrive: events, or one body from services that do not stream.
 
 use std::sync::Arc;
 
@@ -57,12 +57,12 @@ impl Stream {
         Self { form: Form::Unknown(Vec::new()), reader, bytes: 0, over: false }
     }
 
-    /// Whether the answer has ended, well or not: nothing more is said.
+    /// Whether the answer has ended, well or not.
     pub fn is_over(&self) -> bool {
         self.over
     }
 
-    /// More bytes, cut anywhere. What they say is told as it is found.
+    /// Takes more bytes, cut anywhere, and emits the events in them.
     pub fn feed(&mut self, bytes: &[u8], mut tell: impl FnMut(Event<'_>)) {
         self.bytes += bytes.len();
         if self.bytes > ANSWER_BYTES {

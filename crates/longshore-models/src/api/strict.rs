@@ -1,5 +1,5 @@
-//! What some services insist on and others do not know. A refusal tells: such a service is asked once more as it wants
-//! it, and so from then on.
+//! Rules that some services enforce and others do not know. A refusal reveals such a rule: the request is
+//! repeated once in the required form, and all later requests have that form.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,16 +8,18 @@ use super::failure::Failure;
 /// What a service insists on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strict {
-    /// Speakers take turns, and what a person says right after results is no turn (templates of Mistral and Gemma).
+    /// Roles must alternate, and a user message right after results counts as none (templates of Mistral and
+    /// Gemma).
     pub turns: bool,
     /// Every answer comes back with a thought, also one that had none (DeepSeek, Kimi).
     pub thoughts: bool,
-    /// Calls come back signed, also those that it never signed (Gemini).
+    /// Calls must come back signed, also calls that the service never signed (Gemini).
     pub signatures: bool,
 }
 
 impl Strict {
-    /// How to ask a service that refuses to be asked like this. None when it is not about that, or would not help.
+    /// How to ask a service that refused the request. None if the refusal has another reason, or if nothing
+    /// would help.
     pub fn after(self, refusal: &Failure) -> Option<Self> {
         // The kind does not count: who says it may call it a fault of the request, or of the server.
         let said = refusal.message.to_ascii_lowercase();
@@ -42,9 +44,9 @@ impl Strict {
 
 /// What a service was found to insist on, for all who ask it.
 #[derive(Debug, Default)]
-pub struct Learnt(Mutex<Strict>);
+pub struct SharedStrict(Mutex<Strict>);
 
-impl Learnt {
+impl SharedStrict {
     /// All that is known.
     pub fn known(&self) -> Strict {
         *self.lock()
@@ -128,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_one_learns_all_know() {
-        let learnt = Learnt::default();
+        let learnt = SharedStrict::default();
         learnt.learn(TURNS);
         learnt.learn(THOUGHTS);
         assert_eq!(learnt.known(), TURNS.and(THOUGHTS));

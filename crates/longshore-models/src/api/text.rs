@@ -1,4 +1,4 @@
-//! A text that is read where it lies, when it lies there as it is.
+//! A text that is borrowed from the input if the input has it unescaped.
 
 use std::borrow::Cow;
 

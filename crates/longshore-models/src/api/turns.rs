@@ -1,5 +1,5 @@
-//! What a person says right after results goes into the last of them, where a service insists on it: to some templates an
-//! answer with calls and its results are no turn, so that two turns of a person would meet.
+//! Moves a user message that follows tool results into the last result, for services that require it: some
+//! chat templates do not count calls and results as turns, so two user turns would be adjacent.
 
 use serde_json::{Value, json};
 

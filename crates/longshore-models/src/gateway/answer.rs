@@ -1,8 +1,8 @@
-//! Neutral events as begun, grown and ended things, for whoever writes them.
+//! Neutral events in a strict order, for the writers of each API.
 //!
-//! Services differ in what they say twice and what they leave out: words with and without an end, thoughts without
-//! data, calls without a name. Here every thing that is begun is ended before the next, and every call has a name that
-//! no other call of the conversation has.
+//! Services differ in what they repeat and what they leave out: texts with and without an end, thoughts
+//! without data, calls without a name. Here every block ends before the next begins, and every call has an id
+//! that no other call of the conversation has.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! What was said so far, as a client tells it, put in an order that every API takes.
+//! The conversation so far, as a client sends it, in an order that every API accepts.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::history::{History, HistoryItem, HistoryPart, Output, Role};
 use longshore_model::command::{Attachment, AttachmentSource};
 
-use super::sealed::Sealed;
+use super::sealed::SealedData;
 
 /// What Claude Code tells of itself to its own service, in every request otherwise: a local model could never use its
 /// cache for what comes after.
@@ -97,8 +97,8 @@ impl Conversation {
     }
 
     /// The model thought. What its service gave us to know it again is given back; other thoughts are of no use to it.
-    pub(super) fn thought(&mut self, sealed: Option<Sealed>) {
-        if let Some(Sealed { api, from, data }) = sealed {
+    pub(super) fn thought(&mut self, sealed: Option<SealedData>) {
+        if let Some(SealedData { api, from, data }) = sealed {
             let step = self.answer();
             self.history.push(HistoryItem::Reasoning { step, api, from, data });
         }

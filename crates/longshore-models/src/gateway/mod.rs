@@ -1,8 +1,8 @@
 //! The gateway: the APIs of models, served on top of a service that speaks only one of them.
 //!
-//! A client's request becomes a neutral one, which is asked of the service in its own API; the neutral events of its
-//! answer become events of the client's API. The halves that speak with the service are in [`crate::api`], which the
-//! built-in agent uses too; the halves that speak with the client are here.
+//! A client's request becomes a neutral request, which goes to the service in the service's API. The neutral events of
+//! the answer become events of the client's API. The code for the service is in [`crate::api`], which the built-in
+//! agent uses too; the code for the client is here.
 //!
 //! ```text
 //! client ── chat, responses, messages: read ──> ModelRequest ── api::body_with ──> service
@@ -12,19 +12,19 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `model_request` | what a client asks, in neutral words |
-//! | `conversation` | what was said so far, put in an order that every API takes |
-//! | `tools` | the client's tools under names that every API takes, and back |
-//! | `answer` | neutral events as begun, grown and ended things, for whoever writes them |
+//! | `model_request` | a client's request in neutral form |
+//! | `conversation` | the conversation, in an order that every API accepts |
+//! | `tools` | the client's tools under names that every API accepts, and back |
+//! | `answer` | neutral events in a strict order, for the writers of each API |
 //! | `chat`, `responses`, `messages` | one API each: its requests, its answers |
-//! | `openai` | what both APIs of OpenAI say alike |
-//! | `sealed` | thoughts of one service on their way through the API of another |
-//! | `refusal` | what went wrong, in the words of each API |
+//! | `openai` | the parts that both OpenAI APIs share |
+//! | `sealed` | carries thoughts of one service through the API of another |
+//! | `refusal` | errors in the form of each API |
 //! | `upstream` | the service over HTTP |
 //! | `server` | the routes |
 //!
-//! All but the last two are pure. Nothing is queued: a piece of the answer is read when the client has taken the one
-//! before, and a client that leaves takes the request to the service with it.
+//! All but the last two are pure. There is no queue: the gateway reads a piece of the answer when the client has taken
+//! the previous one. When a client leaves, the gateway cancels the request to the service.
 
 mod answer;
 mod chat;

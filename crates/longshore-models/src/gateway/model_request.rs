@@ -1,4 +1,4 @@
-//! What a client asks, in neutral words.
+//! A client's request in neutral form.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What both APIs of OpenAI say alike.
+//! The parts that both OpenAI APIs share.
 
 use crate::api::{Format, ToolChoice};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What went wrong, in the words of each API.
+//! Errors in the form of each API.
 
 use crate::api::{Failure, FailureKind};
 use axum::Json;

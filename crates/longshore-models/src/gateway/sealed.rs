@@ -1,8 +1,8 @@
-//! Thoughts of one service on their way through the API of another.
+//! Carries thoughts of one service through the API of another.
 //!
-//! A service wants its thoughts back as it gave them. Clients keep what their API lets a thought carry (`signature`,
-//! `encrypted_content`, `reasoning_details`) and send it again, so that is where they travel, sealed in a text that is
-//! known as ours.
+//! A service wants its thoughts back unchanged. Clients keep the fields that their API has for a thought
+//! (`signature`, `encrypted_content`, `reasoning_details`) and send them again. So the gateway puts the
+//! service's data into these fields, in a sealed form that it recognises.
 
 use longshore_model::service::{ModelApi, host_of};
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ impl Service {
 
 /// What was sealed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Sealed {
+pub(super) struct SealedData {
     pub(super) api: ModelApi,
     /// Where the service is that wants it back.
     #[serde(default)]
@@ -38,12 +38,12 @@ pub(super) struct Sealed {
 }
 
 pub(super) fn seal(service: &Service, data: Value) -> String {
-    let sealed = Sealed { api: service.api, from: Some(service.place.clone()), data };
+    let sealed = SealedData { api: service.api, from: Some(service.place.clone()), data };
     format!("{MARK}{}", serde_json::to_string(&sealed).unwrap_or_default())
 }
 
 /// None for what another service wrote, and for a thought that came with nothing: they are of no use to ours.
-pub(super) fn open(text: &str) -> Option<Sealed> {
-    let sealed: Sealed = serde_json::from_str(text.strip_prefix(MARK)?).ok()?;
+pub(super) fn open(text: &str) -> Option<SealedData> {
+    let sealed: SealedData = serde_json::from_str(text.strip_prefix(MARK)?).ok()?;
     (!sealed.data.is_null()).then_some(sealed)
 }

@@ -41,20 +41,21 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// On top of the service at `url`, asked with this key or with those of the clients.
+    /// A gateway on top of the service at `url`, with this key or with the keys of the clients.
     pub fn new(url: &str, api: ModelApi, key: Option<String>) -> Result<Self, GatewayError> {
         let upstream = Arc::new(Upstream::new(url, api, key)?);
         let stem = getrandom::u32().map_err(GatewayError::NoRandomness)?;
         Ok(Self { upstream, stem, answers: Arc::default(), pulse: PULSE })
     }
 
-    /// With another time after which a client hears that the service is still at it.
+    /// Sets the time after which a client of a silent service gets a comment.
     #[must_use]
     pub fn with_pulse(self, pulse: Duration) -> Self {
         Self { pulse, ..self }
     }
 
-    /// Serves until `shutdown`. The listener must be on loopback: whoever reaches the gateway uses the key.
+    /// Serves until `shutdown`. The listener must be on loopback, because every client of the gateway uses
+    /// the key.
     pub async fn serve(
         self,
         listener: TcpListener,

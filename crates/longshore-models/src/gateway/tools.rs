@@ -1,7 +1,8 @@
-//! The client's tools under names that every API takes, and the way back.
+//! The client's tools under names that every API accepts, and the way back.
 //!
-//! Some APIs know groups of tools, tools that take free text, and tools of the client that are no functions. All of
-//! them are offered to the service as functions, and a call of such a function becomes a call of what it stands for.
+//! Some APIs have groups of tools, tools with free text, and client tools that are not functions. The gateway
+//! offers all of them to the service as functions, and turns a call of such a function back into a call of
+//! the original tool.
 
 use std::collections::HashMap;
 

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::model_request::ModelRequest;
 use super::refusal::GatewayRefusal;
 use super::sealed::Service;
-use crate::api::{Event, Failure, FailureKind, Learnt, Stream, Strict};
+use crate::api::{Event, Failure, FailureKind, SharedStrict, Stream, Strict};
 use crate::http::{self, NoAddress, Redirected};
 
 /// How long it may take to reach the service.
@@ -61,7 +61,7 @@ pub(super) struct Upstream {
     pub(super) service: Service,
     base: String,
     key: Option<String>,
-    learnt: Learnt,
+    learnt: SharedStrict,
 }
 
 impl Upstream {
@@ -69,7 +69,7 @@ impl Upstream {
         let base = http::service_address(url)?;
         let client = http::client(CONNECT_WITHIN).build().map_err(GatewayError::Http)?;
         let service = Service::new(api, url);
-        Ok(Self { client, service, base, key, learnt: Learnt::default() })
+        Ok(Self { client, service, base, key, learnt: SharedStrict::default() })
     }
 
     /// What it speaks.
@@ -221,7 +221,7 @@ fn of_the_ends(headers: &HeaderMap) -> HeaderMap {
 
 fn silent() -> Failure {
     let seconds = PATIENCE.as_secs();
-    Failure::new(FailureKind::Network, format!("the model's service has said nothing for {seconds} s"))
+    Failure::new(FailureKind::Network, format!("the model's service has been silent for {seconds} s"))
 }
 
 /// What the service answered instead.

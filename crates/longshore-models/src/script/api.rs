@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::frame::{Delivery, Exchange, ScriptAnswer, ScriptFrame};
 use super::request::last_results;
-use super::step::{Action, Play, ScriptStep, ScriptUsage};
+use super::step::{Action, ScriptStep, ScriptUsage, StepAnswer};
 use super::{chat, gemini, messages, responses};
 
 /// What a refusal without a body of its own says.
@@ -25,7 +25,7 @@ pub enum Api {
 }
 
 /// An answer in one API, in both ways that a client may ask for it.
-pub(super) struct Rendered {
+pub(super) struct ApiAnswer {
     /// As a stream.
     pub(super) frames: Vec<ScriptFrame>,
     /// The status of the answer as one body.
@@ -67,7 +67,7 @@ impl Api {
     /// The answer that a step gives in this API.
     pub fn render(self, step: &ScriptStep, exchange: &Exchange) -> ScriptAnswer {
         match &step.play {
-            Play::Stream { actions, usage, headers } => {
+            StepAnswer::Stream { actions, usage, headers } => {
                 let rendered = self.rendered(actions, usage, exchange);
                 match exchange.delivery {
                     Delivery::Stream { .. } => {
@@ -81,7 +81,7 @@ impl Api {
                     },
                 }
             }
-            Play::Http(refusal) => ScriptAnswer::Plain {
+            StepAnswer::Http(refusal) => ScriptAnswer::Plain {
                 status: refusal.status,
                 headers: refusal.headers.clone(),
                 before: Vec::new(),
@@ -113,7 +113,7 @@ impl Api {
         }
     }
 
-    fn rendered(self, actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> Rendered {
+    fn rendered(self, actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> ApiAnswer {
         match self {
             Api::Responses => responses::render(actions, usage, exchange),
             Api::Chat => chat::render(actions, usage, exchange),

@@ -8,7 +8,7 @@
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::api::Rendered;
+use super::api::ApiAnswer;
 use super::failure::status_of;
 use super::frame::{Delivery, Exchange, ScriptFrame, SseEvent};
 use super::plain::{PlainCall, thoughts};
@@ -21,7 +21,7 @@ pub(super) fn last_user_text(request: &Value) -> String {
 }
 
 /// One answer.
-pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> Rendered {
+pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> ApiAnswer {
     let mut writer =
         ChatRenderer { exchange, frames: Vec::new(), message: ScriptChatMessage::default(), failure: None };
     writer.delta(json!({"role": "assistant", "content": ""}));
@@ -41,7 +41,7 @@ pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchang
         Some(failure) => failure,
         None => (StatusCode::OK, writer.whole(finish, usage)),
     };
-    Rendered { frames: writer.frames, status, whole }
+    ApiAnswer { frames: writer.frames, status, whole }
 }
 
 /// Why an answer was broken off, in the words of this API.

@@ -1,4 +1,4 @@
-//! What a service insists on and refuses requests without: a script can be as strict as the strictest of them.
+//! The rules of strict services: a script can make the server refuse requests that break them.
 
 use axum::http::StatusCode;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The status of a failure that a script names by its code: where an answer is one body, failing is a status.
+//! The HTTP status for the code of a scripted failure, for responses in one body.
 
 use axum::http::StatusCode;
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a script. Every message names the place and what to write instead.
+//! Errors of a script. Every message names the place and what to write instead.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Reads a JSON object key by key, and complains about the keys that nobody asked for.
+//! Reads a JSON object key by key, and rejects unknown keys.
 
 use std::time::Duration;
 

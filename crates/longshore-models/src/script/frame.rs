@@ -1,4 +1,4 @@
-//! What goes over the wire and when: the result of rendering, free of sockets and clocks.
+//! The rendered output: what goes over the wire and when, free of sockets and clocks.
 
 use std::time::Duration;
 

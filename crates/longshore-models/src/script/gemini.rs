@@ -8,7 +8,7 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::api::Rendered;
+use super::api::ApiAnswer;
 use super::failure::status_of;
 use super::frame::{Exchange, ScriptFrame, SseEvent};
 use super::plain::PlainCall;
@@ -40,7 +40,7 @@ fn error(status: StatusCode, name: &str, message: &str) -> Value {
 }
 
 /// One answer.
-pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> Rendered {
+pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> ApiAnswer {
     let mut writer =
         GeminiRenderer { exchange, frames: Vec::new(), parts: Vec::new(), calls: 0, failure: None };
     for action in actions {
@@ -61,7 +61,7 @@ pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchang
             (StatusCode::OK, writer.response(json!(joined(&writer.parts)), finish, usage))
         }
     };
-    Rendered { frames: writer.frames, status, whole }
+    ApiAnswer { frames: writer.frames, status, whole }
 }
 
 /// Why an answer was broken off, in the words of this API.

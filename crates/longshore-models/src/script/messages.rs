@@ -8,7 +8,7 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::api::Rendered;
+use super::api::ApiAnswer;
 use super::failure::status_of;
 use super::frame::{Exchange, ScriptFrame, SseEvent};
 use super::plain::{PlainCall, thoughts};
@@ -47,7 +47,7 @@ fn error(kind: &str, message: &str) -> Value {
 }
 
 /// One answer.
-pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> Rendered {
+pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> ApiAnswer {
     let mut writer = MessagesRenderer { exchange, frames: Vec::new(), content: Vec::new(), failure: None };
     let mut begun = writer.message(None);
     begun["usage"] = usage_json(&ScriptUsage { output: 1, ..*usage });
@@ -76,7 +76,7 @@ pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchang
             (StatusCode::OK, message)
         }
     };
-    Rendered { frames: writer.frames, status, whole }
+    ApiAnswer { frames: writer.frames, status, whole }
 }
 
 /// Why an answer was broken off, in the words of this API.

@@ -28,7 +28,7 @@ mod frame;
 mod gemini;
 mod messages;
 mod model;
-mod offered;
+mod offered_tools;
 mod parse;
 mod parse_action;
 mod plain;
@@ -48,11 +48,11 @@ pub use demand::Demand;
 pub use fault::{ScriptError, ScriptFault};
 pub use frame::{Delivery, Exchange, ScriptAnswer, ScriptFrame, SseEvent};
 pub use model::Model;
-pub use player::{Chosen, EXHAUSTED, LeftStep, ScriptPlayer};
+pub use player::{EXHAUSTED, LeftStep, ScriptPlayer, StepChoice};
 pub use record::{Outcome, RequestEntry, Requests};
 pub(crate) use server::refuse_browsers;
 pub use server::{BODY_LIMIT, serve};
 pub use step::{
-    Action, CustomCall, FunctionCall, Heard, Play, Reason, Repeat, Say, Script, ScriptRefusal, ScriptStep,
-    ScriptUsage, When,
+    Action, CustomCall, FunctionCall, Reason, Repeat, RequestCue, Say, Script, ScriptRefusal, ScriptStep,
+    ScriptUsage, StepAnswer, When,
 };

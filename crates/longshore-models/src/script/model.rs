@@ -1,4 +1,4 @@
-//! The model that plays: a handle that the server and whoever started it share.
+//! The running model: a handle that the server and its starter share.
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -13,10 +13,10 @@ use serde_json::Value;
 use super::api::Api;
 use super::demand::Demand;
 use super::frame::{Delivery, Exchange, ScriptAnswer};
-use super::offered::fitted;
+use super::offered_tools::fitted;
 use super::player::{LeftStep, ScriptPlayer};
 use super::record::{Outcome, Record, RequestEntry, Requests, Ticket, shown_headers};
-use super::step::{Heard, Script};
+use super::step::{RequestCue, Script};
 
 /// The model that is listed when the script names none.
 const DEFAULT_MODEL: &str = "scripted";
@@ -94,12 +94,12 @@ impl Model {
         }
     }
 
-    /// Forgets what is left of the script and begins another.
+    /// Replaces the remaining script.
     pub fn replace(&self, script: Script) {
         *self.lock() = Playing::new(script);
     }
 
-    /// Adds the steps of a script after those that are left. The names of the models stay.
+    /// Appends the steps of a script to the remaining steps. The names of the models stay.
     pub fn push(&self, script: Script) {
         self.lock().player.push(script);
     }
@@ -114,8 +114,8 @@ impl Model {
         self.shared.record.requests()
     }
 
-    /// Waits until the requests are as wished, and returns them: a test waits for what the agent asks instead of
-    /// for time to pass.
+    /// Waits until the requests meet a condition, and returns them: a test waits for the agent's requests,
+    /// not for time to pass.
     pub async fn requests_when(&self, wished: impl Fn(&Requests) -> bool) -> Requests {
         let mut changes = self.shared.record.changes();
         loop {
@@ -149,7 +149,7 @@ impl Model {
             let answer = ScriptAnswer::Plain { status, headers, before: Vec::new(), body };
             return (answer, self.record(head, request, None, None));
         }
-        let heard = Heard { text: &text, results: &results, tools: api.offers_tools(&request) };
+        let heard = RequestCue { text: &text, results: &results, tools: api.offers_tools(&request) };
         let chosen = self.lock().player.next(&heard);
         if chosen.number.is_none() {
             tracing::warn!(path = head.uri.path(), "no step is left for this request");

@@ -9,7 +9,7 @@ use super::demand::Demand;
 use super::fault::{ScriptError, ScriptFault};
 use super::fields::{Fields, shape, wrong};
 use super::parse_action::action;
-use super::step::{Action, Play, Repeat, Script, ScriptRefusal, ScriptStep, ScriptUsage, When};
+use super::step::{Action, Repeat, Script, ScriptRefusal, ScriptStep, ScriptUsage, StepAnswer, When};
 
 impl Script {
     /// Reads a script file.
@@ -68,7 +68,7 @@ fn step(number: usize, source: Value) -> Result<ScriptStep, ScriptError> {
     let repeat = repeat(&mut fields).map_err(at_step)?;
     let play = match (fields.has("do"), fields.has("http")) {
         (true, false) => stream(number, &mut fields)?,
-        (false, true) => Play::Http(refusal(&mut fields).map_err(at_step)?),
+        (false, true) => StepAnswer::Http(refusal(&mut fields).map_err(at_step)?),
         (true, true) => {
             return Err(at_step(ScriptFault::Clash { first: "do", second: "http" }));
         }
@@ -118,7 +118,7 @@ fn refusal(fields: &mut Fields) -> Result<ScriptRefusal, ScriptFault> {
     Ok(ScriptRefusal { status, headers: fields.headers("headers")?, body: fields.value("body") })
 }
 
-fn stream(number: usize, fields: &mut Fields) -> Result<Play, ScriptError> {
+fn stream(number: usize, fields: &mut Fields) -> Result<StepAnswer, ScriptError> {
     let at_step = |fault| ScriptError::Step { step: number, fault };
     let list = match fields.value("do") {
         Some(Value::Array(list)) => list,
@@ -136,7 +136,7 @@ fn stream(number: usize, fields: &mut Fields) -> Result<Play, ScriptError> {
         };
         actions.push(read.map_err(|fault| ScriptError::Action { step: number, action: place, fault })?);
     }
-    Ok(Play::Stream {
+    Ok(StepAnswer::Stream {
         actions,
         usage: usage(fields).map_err(at_step)?,
         headers: fields.headers("headers").map_err(at_step)?,

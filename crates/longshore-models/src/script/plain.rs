@@ -1,4 +1,5 @@
-//! Actions in plainer words, for the APIs that have no groups of tools, no free-text tools and one kind of thought.
+//! Actions in a simpler form, for APIs without groups of tools, without free-text tools and with one kind of
+//! thought.
 
 use std::time::Duration;
 

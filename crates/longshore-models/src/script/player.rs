@@ -1,4 +1,4 @@
-//! Which step answers a request, and what is left to play.
+//! Chooses the step that answers a request, and keeps the steps that are left.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
@@ -7,9 +7,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::chunks::{Chunks, Cutting};
-use super::step::{Action, Heard, Play, Repeat, Say, Script, ScriptStep, ScriptUsage};
+use super::step::{Action, Repeat, RequestCue, Say, Script, ScriptStep, ScriptUsage, StepAnswer};
 
-/// What the model says when no step is left for a request.
+/// The model's text when no step fits a request.
 pub const EXHAUSTED: &str = "(script exhausted)";
 
 /// The steps that are still to be played.
@@ -29,7 +29,7 @@ struct PendingStep {
 
 /// The step that answers a request.
 #[derive(Debug, Clone)]
-pub struct Chosen {
+pub struct StepChoice {
     /// The number of the step in its script, from 1; none when the script had nothing for the request.
     pub number: Option<usize>,
     /// What to play.
@@ -55,7 +55,7 @@ impl ScriptPlayer {
         player
     }
 
-    /// Adds the steps of a script after those that are there.
+    /// Appends the steps of a script.
     pub fn push(&mut self, script: Script) {
         for step in script.steps {
             self.added += 1;
@@ -69,9 +69,9 @@ impl ScriptPlayer {
 
     /// Takes the step for a request.
     ///
-    /// The first step that asks for such a request wins over all that ask for none: so the sessions that a script
-    /// names get their own steps in order, whichever of them asks first, and the rest share the others.
-    pub fn next(&mut self, heard: &Heard<'_>) -> Chosen {
+    /// A step whose `when` fits wins over steps without `when`. So the sessions that a script names get their
+    /// own steps in order, whichever asks first, and the others share the rest.
+    pub fn next(&mut self, heard: &RequestCue<'_>) -> StepChoice {
         let asks_for_it = |waiting: &PendingStep| {
             let when = waiting.step.when.as_ref();
             when.is_some_and(|when| when.fits(heard))
@@ -80,13 +80,13 @@ impl ScriptPlayer {
         let open = || self.waiting.iter().position(|w| w.step.when.is_none());
         match claimed.or_else(open) {
             Some(at) => self.take(at),
-            None => Chosen { number: None, step: exhausted() },
+            None => StepChoice { number: None, step: exhausted() },
         }
     }
 
-    fn take(&mut self, at: usize) -> Chosen {
+    fn take(&mut self, at: usize) -> StepChoice {
         let waiting = &mut self.waiting[at];
-        let chosen = Chosen { number: Some(waiting.number), step: Arc::clone(&waiting.step) };
+        let chosen = StepChoice { number: Some(waiting.number), step: Arc::clone(&waiting.step) };
         match waiting.left {
             Repeat::Forever => {}
             Repeat::Times(times) if times > 1 => waiting.left = Repeat::Times(times - 1),
@@ -119,7 +119,7 @@ fn exhausted() -> Arc<ScriptStep> {
             note: None,
             when: None,
             repeat: Repeat::Forever,
-            play: Play::Stream {
+            play: StepAnswer::Stream {
                 actions: vec![Action::Say(Say { text, id: None, phase: None, unfinished: false })],
                 usage: ScriptUsage::default(),
                 headers: Default::default(),

@@ -1,4 +1,4 @@
-//! What was asked of the model: kept in memory up to a bound, and in a file when one is named.
+//! The requests to the model: the newest in memory, all in a file if one is named.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};

@@ -1,5 +1,5 @@
-//! Reads the words of the user and of tools out of a request, in the shape that the APIs have in common: a list of messages
-//! with a role, each with a text or a list of parts.
+//! Reads user texts and tool results from a request, in the form that the APIs share: a list of messages with
+//! a role, each with a text or a list of parts.
 
 use serde_json::Value;
 

@@ -7,7 +7,7 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::api::Rendered;
+use super::api::ApiAnswer;
 use super::chunks::Chunks;
 use super::frame::{Exchange, ScriptFrame, SseEvent};
 use super::request::{last_text, text_of};
@@ -34,7 +34,7 @@ pub(super) fn error_body(status: StatusCode, message: &str) -> Value {
 }
 
 /// One answer. A failure is an answer too: asked for as one body, it comes with the status of success.
-pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> Rendered {
+pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> ApiAnswer {
     let mut writer = ResponsesRenderer {
         exchange,
         frames: Vec::new(),
@@ -49,7 +49,7 @@ pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchang
     if !actions.last().is_some_and(Action::is_last) {
         writer.response("response.completed", "completed", json!({"usage": usage_json(usage)}));
     }
-    Rendered { frames: writer.frames, status: StatusCode::OK, whole: writer.whole }
+    ApiAnswer { frames: writer.frames, status: StatusCode::OK, whole: writer.whole }
 }
 
 fn usage_json(usage: &ScriptUsage) -> Value {

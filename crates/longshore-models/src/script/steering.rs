@@ -1,4 +1,4 @@
-//! The routes by which a test or a person steers the model while it runs.
+//! The routes by which a test or a person controls the model while it runs.
 
 use axum::extract::State;
 use axum::http::StatusCode;

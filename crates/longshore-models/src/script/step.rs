@@ -1,4 +1,4 @@
-//! What a script says: steps, each the answer to one request, made of actions that know no API.
+//! The content of a script: steps, each the answer to one request, made of actions that know no API.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub struct ScriptStep {
     /// How many requests it answers.
     pub repeat: Repeat,
     /// What it answers.
-    pub play: Play,
+    pub play: StepAnswer,
     /// The JSON it was read from, so that what is left can be shown in the author's words.
     pub source: Value,
 }
@@ -47,7 +47,7 @@ pub struct When {
 
 /// What steps are chosen by, of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Heard<'a> {
+pub struct RequestCue<'a> {
     /// The last message of the user.
     pub text: &'a str,
     /// What tools said since the model last spoke.
@@ -58,7 +58,7 @@ pub struct Heard<'a> {
 
 impl When {
     /// Whether such a request is meant.
-    pub fn fits(&self, heard: &Heard<'_>) -> bool {
+    pub fn fits(&self, heard: &RequestCue<'_>) -> bool {
         self.contains.as_ref().is_none_or(|wanted| heard.text.contains(wanted))
             && self.result.as_ref().is_none_or(|wanted| heard.results.contains(wanted))
             && self.tools.is_none_or(|wanted| wanted == heard.tools)
@@ -76,7 +76,7 @@ pub enum Repeat {
 
 /// The two kinds of answer.
 #[derive(Debug, Clone)]
-pub enum Play {
+pub enum StepAnswer {
     /// A stream of events.
     Stream {
         /// What the model does, in this order.

@@ -1,4 +1,4 @@
-//! Plays frames on a socket: the only place where a script meets time.
+//! Plays frames on a socket. Only this file waits.
 
 use std::io;
 use std::time::Duration;

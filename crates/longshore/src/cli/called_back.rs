@@ -9,14 +9,14 @@ use longshore_facades::callback::{Callbacks, ProgramLine};
 use longshore_model::id::SessionId;
 
 /// The programs of our own anchor that call back.
-pub(super) struct CalledBack {
+pub(crate) struct CalledBack {
     reception: CallbackRegistry,
     /// The agents whose programs do.
     agents: BTreeSet<String>,
 }
 
 impl CalledBack {
-    pub(super) fn of(anchor: &AnchorConfig, reception: CallbackRegistry) -> Self {
+    pub(crate) fn of(anchor: &AnchorConfig, reception: CallbackRegistry) -> Self {
         let calls_back = |name: &str| anchor.settings.get(name).cloned().unwrap_or_default();
         let agents = anchor.agents.iter();
         let agents = agents.filter(|agent| table::calls_back(&***agent, &calls_back(agent.name())));

@@ -44,7 +44,7 @@ fn were(prompts: usize) -> String {
 /// Delete a session with its history, for good.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The agent keeps its own record of the conversation; Longshore does not delete that one."
+    after_help = "The agent keeps its own record of the conversation; Longshore does not delete that record."
 )]
 pub(super) struct Delete {
     /// The session: its id or a part of it; `-` means the latest one, and then the verb always asks

@@ -1,7 +1,8 @@
-//! Reaching the hub: finding the one that runs, starting one when none does, and the token that opens it.
+//! Connecting to the hub: finds the running one or starts one, and brings the token.
 //!
-//! One rule for all verbs: whoever needs a hub has one started in the background when none runs. `down`, `doctor` and
-//! `token` are about the hub that runs, or does not; and a hub that `LONGSHORE_URL` names is somebody else's to start.
+//! One rule for all verbs: a verb that needs a hub starts one in the background if none runs. `down`,
+//! `doctor` and `token` are about the running hub and start none. Nobody starts the hub that `LONGSHORE_URL`
+//! names.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;

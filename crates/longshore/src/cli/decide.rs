@@ -1,4 +1,4 @@
-//! `longshore approve` and `longshore deny`: answer what an agent waits for.
+//! `longshore approve` and `longshore deny`: decide an approval.
 
 use std::process::ExitCode;
 

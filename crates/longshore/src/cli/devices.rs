@@ -1,4 +1,4 @@
-//! `longshore devices`: the paired devices, and how one is shut out.
+//! `longshore devices`: lists the paired devices, and revokes one.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;

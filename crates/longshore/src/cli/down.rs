@@ -11,6 +11,7 @@ use super::connect::{self, Running};
 use super::exit::Fault;
 use super::home;
 use super::terminal::{put_line, say};
+use crate::client::Unreachable;
 use crate::config::Places;
 
 /// How long a hub may take to stop its agents and close its log.
@@ -64,6 +65,10 @@ async fn answering(places: &Places, noted: Option<&Running>) -> Result<Pid> {
         (Ok(_), None) => bail!(
             "the hub that answers uses another data folder; set LONGSHORE_HOME or LONGSHORE_DATA_DIR to that folder"
         ),
+        (Err(error), _) if error.is::<Unreachable>() && connect::named_url().is_none() => {
+            Err(Fault::no_hub("no hub runs here", "there is nothing to stop; `longshore up` starts a hub")
+                .into())
+        }
         (Err(error), _) => Err(error),
     }
 }

@@ -1,4 +1,4 @@
-//! Exit codes, and how an error is told.
+//! Exit codes, and the printing of errors.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,5 @@
-//! `longshore export`: a session as NDJSON, whole: its row first, then every event with the agent's own frame.
+//! `longshore export`: writes a whole session as NDJSON: its row first, then every event with the agent's own
+//! frame.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `longshore fork`: a copy of a session that goes its own way.
+//! `longshore fork`: makes an independent copy of a session.
 
 use std::process::ExitCode;
 

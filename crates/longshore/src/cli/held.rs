@@ -1,4 +1,4 @@
-//! Prompts that are held, and what becomes of them, in words.
+//! Texts about held prompts and what happens to them.
 
 use longshore_model::info::SessionInfo;
 

@@ -1,4 +1,4 @@
-//! A hub with all that belongs to it, in this process: its log, the anchor inside, the door for clients.
+//! A hub in this process, with everything that belongs to it: its log, its anchor, its server for clients.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use longshore_facades::guard::HostNames;
 use longshore_facades::push::{Outlet, Vapid};
 use longshore_facades::tls::Tls;
 use longshore_facades::{App, Setup, serve, serve_callbacks};
-use longshore_log::{Log, LogError, MemoryLog, SqliteLog};
+use longshore_log::{LogError, MemoryLog, SqliteLog, Stores};
 use longshore_model::mcp::{self, McpServer, McpTransport};
 use longshore_session::Hub;
 use tokio::net::TcpListener;
@@ -59,16 +59,16 @@ impl HubServer {
         owner: Owner,
         anchored: impl FnOnce(AnchorConfig) -> AnchorConfig,
     ) -> Result<Self> {
-        let log: Arc<dyn Log> = match keep {
-            Keep::InMemory => Arc::new(MemoryLog::default()),
-            Keep::OnDisk => Arc::new(open_log(places, config)?),
+        let stores: Stores = match keep {
+            Keep::InMemory => Arc::new(MemoryLog::default()).into(),
+            Keep::OnDisk => Arc::new(open_log(places, config)?).into(),
         };
         let listener =
             TcpListener::bind(&config.bind).await.map_err(|error| cannot_listen(&config.bind, &error))?;
         let address = listener.local_addr()?;
         let tls = listen::tls(places, config, address)?;
         let place = HubAddresses::of(address, config, tls.is_some());
-        let hub = Hub::new(log);
+        let hub = Hub::new(stores);
         if config.idle_minutes > 0 {
             hub.rest_idle_after(std::time::Duration::from_secs(u64::from(config.idle_minutes) * 60));
         }

@@ -1,5 +1,5 @@
-//! `longshore import`: a session from a file that `export` wrote, on this or another machine; or all that was said to
-//! agents elsewhere, from their own records.
+//! `longshore import`: imports a file that `export` wrote; or imports conversations from the agents' own
+//! records.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `longshore inbox`: all that needs somebody, over all sessions.
+//! `longshore inbox`: lists everything that needs a person, in all sessions.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;

@@ -1,8 +1,8 @@
-//! The input line of `attach`: editing, history, several lines. What the session prints goes above it, what goes on right
-//! now stands over it, and nothing that was typed is ever wiped.
+//! The input line of `attach`: editing, history, several lines. The session's output goes above it, the
+//! current activity stands directly over it, and output never wipes typed text.
 //!
-//! `rustyline` owns the terminal, in a thread of its own. Its prompt has two rows: an empty one, in place of which the
-//! highlighter prints what goes on, and the sign behind which is typed.
+//! `rustyline` owns the terminal, in its own thread. Its prompt has two rows: an empty one, in whose place
+//! the highlighter prints the activity, and the sign before the input.
 
 use std::borrow::Cow;
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! Links that open the web app signed in: with a code that is good once and for five minutes, never with the token.
+//! Links that open the web app signed in, with a code that works once within five minutes, never with the
+//! token.
 
 use longshore_model::device::DeviceMode;
 use longshore_model::time::Timestamp;

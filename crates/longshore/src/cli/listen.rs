@@ -1,4 +1,4 @@
-//! Where the hub listens, with which TLS, and under which address others find it.
+//! The address and TLS of the hub, and the addresses under which others reach it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::Path;

@@ -4,7 +4,7 @@ mod agents;
 mod answer;
 mod archive;
 mod attach;
-mod called_back;
+pub(crate) mod called_back;
 mod close;
 mod completions;
 mod connect;

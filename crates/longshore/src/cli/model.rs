@@ -47,8 +47,9 @@ pub(super) struct Model {
     requests: Option<PathBuf>,
 }
 
+/// The API of a service.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum ServiceApi {
+pub(super) enum ServiceApi {
     Chat,
     Responses,
     Messages,
@@ -108,6 +109,7 @@ impl Model {
 
 fn key(name: &str) -> Result<String> {
     let key = std::env::var(name)
+        .ok()
         .with_context(|| format!("the variable {name} of --key-env is not set; put the key into it"))?;
     let key = key.trim().to_owned();
     anyhow::ensure!(!key.is_empty(), "the variable {name} of --key-env is empty");

@@ -1,4 +1,4 @@
-//! Files that others must not read: what they hold may have keys in it.
+//! Files that others must not read, because they may contain keys.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, Result};

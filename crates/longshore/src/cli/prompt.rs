@@ -1,4 +1,4 @@
-//! `longshore prompt`: say something to a session that is there already.
+//! `longshore prompt`: sends a prompt to an existing session.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `longshore queue`: the prompts that wait for their turn, and what can be done with them.
+//! `longshore queue`: lists, changes and sends the queued prompts.
 
 use std::process::ExitCode;
 

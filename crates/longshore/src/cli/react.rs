@@ -1,4 +1,5 @@
-//! `longshore react`: the built-in agent, as the hub starts it. It speaks the lines of `docs/react.md` and not to people.
+//! `longshore react`: the built-in agent, as the hub starts it. It speaks the protocol of `docs/react.md`,
+//! not to people.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,5 @@
-//! `longshore record`: writes down the wire of an agent: of one that plays a scenario, or of a program that somebody else
-//! drives through us.
+//! `longshore record`: records the wire of an agent that plays a scenario, or of a program that another
+//! program drives through this one.
 
 use std::fs::File;
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::process::{ExitCode, Stdio};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use longshore_drivers::capture::{Direction, Entry, Tape, heading};
+use longshore_drivers::capture::{CaptureEntry, Direction, Tape, heading};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::process::Command;
@@ -18,6 +18,7 @@ use super::private;
 use super::terminal::put_line;
 use super::up::asked_to_stop;
 use super::verify::{find, named};
+use crate::scenario::StagedAgent;
 
 /// Record the messages between Longshore and an agent in a scenario, or to and from a program.
 #[derive(Debug, Args)]
@@ -79,18 +80,20 @@ impl Record {
         let path = self.output.clone();
         let path = path.unwrap_or_else(|| PathBuf::from(format!("{agent}-{}.jsonl", scenario.name)));
         let file = create(&path)?;
-        let played = found.play(scenario, &below).await?;
+        let mut staged = StagedAgent::new(&found, &below);
+        let played = staged.play(scenario).await?;
+        let capture = staged.capture(scenario, played.version.as_deref()).await;
         drop(std::fs::remove_dir(&below));
-        played.capture.write(std::io::BufWriter::new(file))?;
-        let lines = played.capture.entries.len();
+        capture.write(std::io::BufWriter::new(file))?;
+        let lines = capture.entries.len();
         match as_json {
             true => put_line(
-                json!({ "capture": path, "agent": played.capture.agent, "lines": lines, "fault": played.fault }),
+                json!({ "capture": path, "agent": capture.agent, "lines": lines, "fault": played.fault }),
             )?,
             false => put_line(format_args!(
                 "{}: {} in `{}`, {lines} lines",
                 path.display(),
-                played.capture.agent,
+                capture.agent,
                 scenario.name
             ))?,
         }
@@ -107,7 +110,7 @@ impl Record {
         let nowhere = || Fault::usage("no file is named for the recording", hint);
         let mut file = create(self.output.as_deref().ok_or_else(nowhere)?)?;
         writeln!(file, "{}", heading(&self.driver, program, &self.scenario))?;
-        let tape = Tape::new(move |entry: Entry| {
+        let tape = Tape::new(move |entry: CaptureEntry| {
             if let Err(error) = writeln!(file, "{}", entry.to_line()) {
                 tracing::warn!(%error, "cannot write to the recording");
             }

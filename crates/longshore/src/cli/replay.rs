@@ -1,4 +1,4 @@
-//! `longshore replay`: the events that a recorded wire becomes.
+//! `longshore replay`: shows the events that a recording becomes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use longshore_drivers::capture::{Capture, Narrator, Step, replay};
+use longshore_drivers::capture::{Capture, Narrator, ReplayStep, replay};
 use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::command::AgentCommand;
 use longshore_model::event::{Body, Draft};
@@ -46,7 +46,7 @@ impl Replay {
 }
 
 /// What was told and said, taken through the machine of each session.
-fn events_of(capture: &Capture, steps: &[Step]) -> Vec<String> {
+fn events_of(capture: &Capture, steps: &[ReplayStep]) -> Vec<String> {
     // A replay has no clock and no chance, so that the same capture always gives the same events.
     let mut ids = Ids::seeded(0);
     let mut cx = Context { now: Timestamp::default(), ids: &mut ids };
@@ -54,24 +54,24 @@ fn events_of(capture: &Capture, steps: &[Step]) -> Vec<String> {
     let mut out = Outcome::default();
     for step in steps {
         let (id, opened) = match step {
-            Step::Told { session, .. } => (*session, None),
-            Step::Said { session, draft } => (*session, opened_by(draft)),
-            Step::Wrote(_) | Step::Finished(_) => continue,
+            ReplayStep::Told { session, .. } => (*session, None),
+            ReplayStep::Said { session, draft } => (*session, opened_by(draft)),
+            ReplayStep::Wrote(_) | ReplayStep::Finished(_) => continue,
         };
         let begins = opened.is_some();
         let opened = opened.unwrap_or_else(|| as_recorded(capture));
         let session = sessions.entry(id).or_insert_with(|| Session::open(id, opened, &mut cx, &mut out));
         match step {
-            Step::Told { command, .. } => {
+            ReplayStep::Told { command, .. } => {
                 for draft in as_recorded_by_the_hub(command) {
                     session.take_over(draft, &mut cx, &mut out);
                 }
             }
-            Step::Said { draft, .. } if !begins => {
+            ReplayStep::Said { draft, .. } if !begins => {
                 // What an agent says is never refused.
                 let _ = session.handle(Input::Said((**draft).clone()), &mut cx, &mut out);
             }
-            Step::Said { .. } | Step::Wrote(_) | Step::Finished(_) => {}
+            ReplayStep::Said { .. } | ReplayStep::Wrote(_) | ReplayStep::Finished(_) => {}
         }
     }
     out.events.iter().filter_map(|(event, _)| serde_json::to_string(event).ok()).collect()

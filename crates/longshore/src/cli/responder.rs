@@ -1,4 +1,4 @@
-//! Who answers what an agent asks while somebody watches.
+//! Answers the requests of an agent while a person watches, or while nobody does.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `longshore resume`: go on with what a restart of the hub interrupted.
+//! `longshore resume`: continues sessions that a restart of the hub interrupted.
 
 use std::process::ExitCode;
 

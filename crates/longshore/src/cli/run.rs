@@ -1,4 +1,4 @@
-//! `longshore run codex "fix the tests"`: open a session, say it, watch the turn.
+//! `longshore run codex "fix the tests"`: opens a session, sends the prompt, shows the turn.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! What a person wants to say: as an argument, from a pipe, or typed until Ctrl-D.
+//! The text of a prompt: from an argument, from a pipe, or typed until Ctrl-D.
 
 use std::io::IsTerminal;
 

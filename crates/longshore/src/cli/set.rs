@@ -1,4 +1,4 @@
-//! `longshore mode`, `longshore effort` and the model of a session: what its agent runs with.
+//! `longshore mode`, `longshore effort` and the model of a session: the settings of its agent.
 
 use std::process::ExitCode;
 

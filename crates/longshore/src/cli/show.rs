@@ -1,4 +1,4 @@
-//! `longshore show`: one session, and what was said in it.
+//! `longshore show`: shows one session with its conversation.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What is typed into `attach` behind a slash: what the program does itself, and what is for the agent.
+//! Commands behind a slash in `attach`: the program's own, and the agent's.
 
 use longshore_model::capability::{Mode, SlashCommand};
 

@@ -1,4 +1,5 @@
-//! Whether a hub could start: what a start reads, and where it listens. Nothing is made, and nothing stays in use.
+//! Checks whether a hub could start: the files that it reads, and its address. The check creates nothing and
+//! leaves nothing in use.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The terminal: what it can show, and printing to it with a live line at the bottom.
+//! The terminal: its abilities, and printing with a live line at the bottom.
 
 use std::io::{IsTerminal, Write};
 

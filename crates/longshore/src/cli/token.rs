@@ -1,4 +1,4 @@
-//! `longshore token`: the owner's token, and a new one.
+//! `longshore token`: prints the owner's token, or replaces it.
 
 use std::process::ExitCode;
 

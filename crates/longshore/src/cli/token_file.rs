@@ -1,5 +1,5 @@
-//! The owner's token: of the environment, or of its file. The file holds one that is worth something and that only its owner
-//! can read, or no hub starts with it.
+//! The owner's token, from the environment or from its file. A hub starts with a token file only if it holds
+//! a strong token and only its owner can read it.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! What `longshore verify` found, remembered in the data folder, and what that says of the agents that are here now.
+//! The results of `longshore verify` in the data folder, and what they say about the installed agents.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! `longshore verify`: plays every scenario with an installed agent, and tells what differs from what was recorded.
+//! `longshore verify`: plays every scenario with an installed agent, and reports differences from its
+//! recording.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,7 +7,6 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use futures_util::{StreamExt, stream};
 use longshore_drivers::discover::{AgentSettings, Surroundings, Versions};
 use longshore_drivers::offline::OfflinePlace;
 use longshore_drivers::table;
@@ -15,13 +15,15 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::exit::{Fault, INTERRUPTED};
+use super::model::ServiceApi;
 use super::terminal::{now, put_line, say};
 use super::up::asked_to_stop;
 use super::verified;
 use crate::config::{Config, Places};
 use crate::render::clean::clean;
 use crate::scenario::{
-    InstalledAgent, RecordedAgent, Scenario, Shape, WhyNot, differences, scenario, scenarios,
+    InstalledAgent, Played, RecordedAgent, Scenario, Shape, StagedAgent, WhyNot, differences, scenario,
+    scenarios,
 };
 
 /// Test an installed agent with every scenario, and report differences from its recorded behaviour.
@@ -42,6 +44,9 @@ pub(super) struct Verify {
     /// Write the agent's behaviour to this file, for a later --expect
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
+    /// Put Longshore's gateway between the agent and a model that speaks only this API: chat, responses or messages
+    #[arg(long, value_enum, value_name = "API", hide_possible_values = true)]
+    gateway: Option<ServiceApi>,
 }
 
 /// What came of one scenario.
@@ -75,42 +80,44 @@ impl Verify {
 
     async fn verify(self, as_json: bool) -> Result<ExitCode> {
         let began = Instant::now();
-        let (found, below) = find(&self.agent).await?;
+        let (mut found, below) = find(&self.agent).await?;
+        found.gateway = self.gateway.map(Into::into);
         let recorded = self.recorded(&found)?;
         let chosen = self.chosen()?;
         let wide = chosen.iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
         let mut rows: Vec<ScenarioResult> = Vec::new();
-        // One that does not even open would be waited for in every scenario.
-        let (first, rest) = chosen.split_at(1);
-        for part in [first, rest] {
+        let mut staged = StagedAgent::new(&found, &below);
+        for scenario in chosen {
+            // One that does not even open would be waited for in every scenario.
             let broken = rows.first().is_some_and(|row| row.scenario == "open" && row.shape.is_none());
-            let play = |scenario: &'static Scenario| {
-                play(
-                    &found,
-                    scenario,
-                    &below,
-                    recorded.as_ref(),
-                    broken.then_some("the agent does not start"),
-                )
+            let row = match broken.then_some("the agent does not start") {
+                Some(why) => ScenarioResult::of(scenario).not_played(why),
+                None => play(&mut staged, scenario, recorded.as_ref()).await,
             };
-            let mut played = stream::iter(part.iter().copied()).map(play).buffered(at_once());
-            while let Some(row) = played.next().await {
-                if !as_json && rows.is_empty() {
-                    say(self.heading(&found, &row, recorded.as_ref()))?;
-                }
-                if !as_json && row.not_played.is_none() {
-                    say(row.text(wide))?;
-                }
-                rows.push(row);
+            if !as_json && rows.is_empty() {
+                say(self.heading(&found, &row, recorded.as_ref()))?;
             }
+            if !as_json && row.not_played.is_none() {
+                say(row.text(wide))?;
+            }
+            // What goes wrong in one scenario is not to spoil the next one.
+            if row.ok == Some(false) {
+                staged.strike().await;
+            }
+            rows.push(row);
         }
+        staged.strike().await;
         // Others may verify at the same time.
         drop(std::fs::remove_dir(&below));
         if let Some(path) = &self.write {
             write(path, &found, &rows)?;
         }
         let result = Tally::of(&rows);
-        if self.scenarios.is_empty() && self.expect.is_none() && result.left_out == 0 {
+        if self.scenarios.is_empty()
+            && self.expect.is_none()
+            && self.gateway.is_none()
+            && result.left_out == 0
+        {
             let verified = Verified {
                 version: found.version.clone(),
                 at: now(),
@@ -215,52 +222,26 @@ pub(super) async fn find(name: &str) -> Result<(InstalledAgent, PathBuf)> {
     Ok((found, places.data.join("trials")))
 }
 
-/// How many scenarios are played at the same time: agents wait more than they work, but to start is work.
-fn at_once() -> usize {
-    std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8)
-}
-
 async fn play(
-    found: &InstalledAgent,
+    staged: &mut StagedAgent<'_>,
     scenario: &'static Scenario,
-    below: &Path,
     recorded: Option<&RecordedAgent>,
-    broken: Option<&str>,
 ) -> ScenarioResult {
-    let mut row = ScenarioResult {
-        scenario: scenario.name.clone(),
-        ok: None,
-        differs: Vec::new(),
-        not_played: broken.map(str::to_owned),
-        compared: recorded.is_some_and(|recorded| recorded.scenarios.contains_key(&scenario.name)),
-        left_out: false,
-        shape: None,
-        version: None,
-    };
-    if row.not_played.is_none() {
-        let why = found.why_not(scenario);
-        row.left_out = why == Some(WhyNot::NoModel);
-        row.not_played = why.map(|why| why.to_string());
+    let row = ScenarioResult::of(scenario);
+    if let Some(why) = staged.found().why_not(scenario) {
+        return ScenarioResult { left_out: why == WhyNot::NoModel, ..row.not_played(&why.to_string()) };
     }
-    if row.not_played.is_some() {
-        row.compared = false;
-        return row;
-    }
-    match found.play(scenario, below).await {
-        Ok(played) => {
-            let expected = recorded.and_then(|recorded| recorded.scenarios.get(&scenario.name));
-            row.differs = match (&played.fault, expected) {
-                (Some(fault), _) => vec![fault.clone()],
-                (None, Some(expected)) => differences(expected, &played.shape),
-                (None, None) => Vec::new(),
-            };
-            row.version = played.version;
-            row.shape = played.fault.is_none().then_some(played.shape);
+    let expected = recorded.and_then(|recorded| recorded.scenarios.get(&scenario.name));
+    let compared = expected.is_some();
+    let (differs, shape, version) = match staged.play(scenario).await {
+        Ok(Played { fault: Some(fault), version, .. }) => (vec![fault], None, version),
+        Ok(Played { shape, version, fault: None }) => {
+            let differs = expected.map(|expected| differences(expected, &shape)).unwrap_or_default();
+            (differs, Some(shape), version)
         }
-        Err(error) => row.differs = vec![format!("{error:#}")],
-    }
-    row.ok = Some(row.differs.is_empty());
-    row
+        Err(error) => (vec![format!("{error:#}")], None, None),
+    };
+    ScenarioResult { ok: Some(differs.is_empty()), differs, compared, shape, version, ..row }
 }
 
 /// The version that the agent says it is of, or else its program.
@@ -356,6 +337,23 @@ fn write(path: &PathBuf, found: &InstalledAgent, rows: &[ScenarioResult]) -> Res
 }
 
 impl ScenarioResult {
+    fn of(scenario: &Scenario) -> Self {
+        Self {
+            scenario: scenario.name.clone(),
+            ok: None,
+            differs: Vec::new(),
+            not_played: None,
+            compared: false,
+            left_out: false,
+            shape: None,
+            version: None,
+        }
+    }
+
+    fn not_played(self, why: &str) -> Self {
+        Self { not_played: Some(why.to_owned()), ..self }
+    }
+
     /// A line for each difference. What an agent said may be anything, and a terminal must not obey it.
     fn text(&self, wide: usize) -> String {
         let (sign, said) = match self.differs.is_empty() {

@@ -1,4 +1,4 @@
-//! `longshore wait`: return when a session is at rest, or needs somebody.
+//! `longshore wait`: returns when a session is at rest, or needs a person.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::connect;
 use super::exit::{INTERRUPTED, NEEDS_YOU, TIME_IS_UP};
 use super::terminal::{note, put_line, say};
 use super::wish::called;
-use crate::client::{Client, News};
+use crate::client::{Client, HubNotification};
 use crate::render::state_word;
 
 /// Wait until a session is at rest or needs you.
@@ -73,12 +73,12 @@ async fn rest(client: &mut Client, session: SessionInfo, only_idle: bool) -> Res
 async fn until_news(client: &mut Client) -> Result<()> {
     loop {
         match client.news().await? {
-            News::Resume(session, after) => {
+            HubNotification::Resume(session, after) => {
                 let _: Value =
                     client.call("subscribe", json!({ "session": session, "after": after })).await?;
                 return Ok(());
             }
-            News::Event(_, event) => match event.body {
+            HubNotification::Event(_, event) => match event.body {
                 Body::MessageDelta | Body::ReasoningDelta | Body::PlanDelta | Body::ToolOutputDelta => {}
                 _ => return Ok(()),
             },

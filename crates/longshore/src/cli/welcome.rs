@@ -1,4 +1,4 @@
-//! What is said of a hub that has come up: where it is, and how a browser of this machine and a phone get in.
+//! The message of a hub that has started: where it is, and how a browser or a phone connects.
 
 use super::connect::Running;
 use super::pair;

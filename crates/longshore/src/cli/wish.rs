@@ -1,4 +1,4 @@
-//! Wanting something of a session: naming it, asking the hub, telling what came of it.
+//! Acts on a session: finds it, sends the command to the hub, prints the result.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Recordings of a terminal: asciicast v2, a line of JSON for everything that was shown.
+//! Recordings of a terminal: asciicast v2, one JSON line per output.
 
 use std::fs::File;
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! The private folder of a demo: a home for the hub, one for the agent, and the projects. It is gone afterwards.
+//! The private folder of a demo: a home for the hub, one for the agent, and the projects. It is deleted
+//! afterwards.
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};

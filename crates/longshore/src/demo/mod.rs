@@ -2,8 +2,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`story`] | the sessions and what the model says in them, which is data: `story.json` |
-//! | [`folder`] | the private folder with the projects that they work in: `projects/` |
+//! | [`story`] | the sessions and the model's texts, as data: `story.json` |
+//! | [`folder`] | the private folder with the projects: `projects/` |
 //! | [`cast`] | recordings of a terminal |
 
 pub mod cast;

@@ -1,4 +1,4 @@
-//! The story: which sessions there are, what is said in them, and when each is where it should be.
+//! The story: the sessions of the demo, their texts, and when each has reached its state.
 
 use std::collections::BTreeMap;
 

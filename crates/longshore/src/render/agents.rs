@@ -1,4 +1,4 @@
-//! Agents in a list: what is here, and how to get what is not.
+//! Agents in a list: the installed ones, and how to install the others.
 
 use std::collections::BTreeMap;
 

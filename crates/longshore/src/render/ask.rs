@@ -17,12 +17,13 @@ const LISTED: usize = 3;
 
 /// An approval as a box: what would happen, why the agent wants it, which key answers what.
 ///
-/// What has no shape of its own is written out (`\x1b`, `\u{202e}`), so that nothing can hide in a command.
+/// Invisible characters are written out (`\x1b`, `\u{202e}`), so that nothing can hide in a command.
 pub fn approval_prompt(request: &ApprovalRequest, reason: Option<&str>, style: &Style) -> String {
     print(&approval_lines(request, reason, false, style), style)
 }
 
-/// The decision that a line stands for, if it is one of the options. Whoever denies may say why, behind the key.
+/// The decision that a line of input means, if it is one of the options. A denial may contain a reason after
+/// its key.
 pub fn parse_decision(line: &str, options: &[Decision]) -> Option<(Decision, Option<String>)> {
     let line = line.trim();
     let (key, why) = line.split_once([' ', ',', ':', '\n']).unwrap_or((line, ""));

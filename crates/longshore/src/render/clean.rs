@@ -1,8 +1,8 @@
-//! What a terminal would obey is taken out of text that is not ours.
+//! Removes from foreign text everything that a terminal would obey.
 //!
-//! Agents print what they read, and what they read may be written to deceive: escape sequences that retitle the
-//! window or rewrite what stands above, text that runs backwards. [`clean`] takes that away and is for reading;
-//! [`reveal`] shows it and is for deciding.
+//! Agents print what they read, and a file may be written to deceive: escape sequences that change the
+//! window's title or overwrite earlier output, text that runs backwards. [`clean`] removes that, for reading;
+//! [`reveal`] shows it, for deciding.
 
 use std::borrow::Cow;
 use std::iter::Peekable;
@@ -35,7 +35,8 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(cleaned)
 }
 
-/// The output of a program as a terminal would have left it: what a lone carriage return overwrote is gone.
+/// The output of a program as a terminal would show it: text that a lone carriage return overwrote is
+/// removed.
 pub fn clean_output(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     for (index, line) in text.split('\n').enumerate() {

@@ -1,4 +1,4 @@
-//! Code blocks: a gutter that tells code from prose, and colours where the code is a diff.
+//! Code blocks: a gutter that separates code from prose, and colours if the code is a diff.
 
 use super::clean::untab;
 use super::line::InkLine;

@@ -1,4 +1,4 @@
-//! Devices in a list: what each may do, and when it was last here.
+//! Devices in a list: what each may do, and when it was last used.
 
 use longshore_model::device::Device;
 use longshore_model::time::Timestamp;

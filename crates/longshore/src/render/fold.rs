@@ -1,4 +1,4 @@
-//! Long texts of people, folded: how they begin and end, and how much was left out.
+//! Folds a person's long text: its beginning, its end, and how much is left out.
 
 use super::human::{count, plural};
 
@@ -14,7 +14,7 @@ const SHOWN_BYTES: (usize, usize) = (2 << 10, 1 << 10);
 const BRIEF: usize = 120;
 
 /// A text as it is shown.
-pub(super) struct Folded<'a> {
+pub(super) struct FoldedText<'a> {
     /// All of it, or how it begins.
     pub(super) first: &'a str,
     /// What was left out, in words, and how it ends.
@@ -22,9 +22,9 @@ pub(super) struct Folded<'a> {
 }
 
 /// Folds a text that would fill the screen several times over.
-pub(super) fn folded(text: &str) -> Folded<'_> {
+pub(super) fn folded(text: &str) -> FoldedText<'_> {
     if text.len() <= BYTES && text.lines().count() <= LINES {
-        return Folded { first: text, rest: None };
+        return FoldedText { first: text, rest: None };
     }
     let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
     let first = ends.get(SHOWN.0 - 1).copied().unwrap_or(text.len()).min(SHOWN_BYTES.0);
@@ -33,7 +33,7 @@ pub(super) fn folded(text: &str) -> Folded<'_> {
     let first = (0..=first).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let last = (last..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
     if last <= first {
-        return Folded { first: text, rest: None };
+        return FoldedText { first: text, rest: None };
     }
     let hidden = &text[first..last];
     let lines = hidden.matches('\n').count();
@@ -41,7 +41,7 @@ pub(super) fn folded(text: &str) -> Folded<'_> {
         0 | 1 => format!("{} characters", count(hidden.chars().count() as u64)),
         lines => format!("{} ({} characters)", plural(lines, "line"), count(hidden.chars().count() as u64)),
     };
-    Folded { first: &text[..first], rest: Some((left_out, &text[last..])) }
+    FoldedText { first: &text[..first], rest: Some((left_out, &text[last..])) }
 }
 
 /// The first line of a text, for a sentence.
@@ -62,13 +62,13 @@ mod tests {
     fn a_long_text_shows_how_it_begins_and_ends_and_what_is_left_out() {
         assert!(folded("short\ntext").rest.is_none());
         let lines: String = (1..=1000).map(|number| format!("line {number}\n")).collect();
-        let Folded { first, rest } = folded(&lines);
+        let FoldedText { first, rest } = folded(&lines);
         let (left_out, last) = rest.unwrap();
         assert!(first.starts_with("line 1\n") && first.lines().count() == SHOWN.0, "{first}");
         assert!(last.ends_with("line 1000\n") && last.lines().count() <= SHOWN.1, "{last}");
         assert!(left_out.contains("lines ("), "{left_out}");
         let solid = "x日本".repeat(200_000);
-        let Folded { first, rest } = folded(&solid);
+        let FoldedText { first, rest } = folded(&solid);
         let (left_out, last) = rest.unwrap();
         assert!(first.len() <= SHOWN_BYTES.0 && last.len() <= SHOWN_BYTES.1 + 3);
         assert!(left_out.contains("characters"), "{left_out}");

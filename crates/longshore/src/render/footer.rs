@@ -1,4 +1,4 @@
-//! The last line of a turn: how it ended, what it took.
+//! The last line of a turn: how it ended, and what it used.
 
 use longshore_model::lifecycle::{TurnEnd, TurnErrorCode, TurnOutcome};
 use longshore_model::usage::Usage;

@@ -1,4 +1,4 @@
-//! Numbers as people read them: durations, ages, counts, money, short ids.
+//! Numbers for people: durations, ages, counts, money, short ids.
 
 use longshore_model::id::SessionId;
 

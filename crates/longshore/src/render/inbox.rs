@@ -1,4 +1,4 @@
-//! What needs somebody, in a list.
+//! Everything that needs a person, in a list.
 
 use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
 use longshore_model::time::Timestamp;
@@ -21,16 +21,17 @@ const COLUMNS: [Column; 5] = [
     Column::right("AGE", 2, 3),
 ];
 
-/// All that waits for a person, as the hub tells it.
+/// Everything that waits for a person, from the hub.
 #[derive(Debug, Default, Deserialize)]
 pub struct WaitingList {
     /// For a yes or a no.
     pub approvals: Vec<OpenApproval>,
     /// For data.
     pub questions: Vec<OpenQuestion>,
-    /// Sessions of which a restart of the hub cut a turn.
+    /// Sessions with a turn that a restart of the hub interrupted.
     pub interrupted: Vec<SessionInfo>,
-    /// Other ones, in which prompts are held. Those of an interrupted one are sent with its resume.
+    /// Other sessions with held prompts. The held prompts of an interrupted session are sent when it is
+    /// resumed.
     pub held: Vec<SessionInfo>,
 }
 

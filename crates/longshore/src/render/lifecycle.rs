@@ -1,4 +1,4 @@
-//! The life of a session in single lines: it opens, sleeps, wakes, is handed on.
+//! The life of a session in single lines: it opens, sleeps, wakes, is released.
 
 use longshore_model::event::NoticeLevel;
 use longshore_model::id::SessionId;

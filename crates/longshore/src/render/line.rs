@@ -1,7 +1,7 @@
-//! Lines of inked text: all that ever reaches the terminal is made of these.
+//! Lines of coloured text, the only thing that reaches the terminal.
 //!
-//! A [`Span`] cannot hold a control character, so what is printed holds none but newlines and our own SGR
-//! sequences, whatever an agent said.
+//! A [`Span`] cannot hold a control character, so the output has none except newlines and our own SGR
+//! sequences, whatever an agent prints.
 
 use std::fmt::Write;
 

@@ -1,19 +1,19 @@
 //! Sessions on a terminal: events as they stream, questions to answer, lists to read.
 //!
-//! Pure functions of data, no clock, no terminal, no files. The caller knows the terminal and says so in a
-//! [`Style`]; it prints what it gets, and draws [`Renderer::status`] below it while something runs.
+//! Pure functions of data: no clock, no terminal, no files. The caller knows the terminal and describes it in a
+//! [`Style`]. The caller prints the returned text, and draws [`Renderer::status`] below it while something runs.
 //!
-//! All text that is not ours passes [`clean`](clean::clean) or [`reveal`](clean::reveal) and ends up in spans
-//! that cannot hold a control character: no agent can command the terminal.
+//! All foreign text passes [`clean`](clean::clean) or [`reveal`](clean::reveal) into spans that cannot hold a control
+//! character, so no agent can control the terminal.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `renderer`, `order`, `page`, `status` | events to text, what stands where, the live line |
-//! | `prose`, `blocks`, `inline`, `markdown`, `grid`, `code` | what agents say, block by block while they say it |
-//! | `fold`, `tool`, `diff`, `plan`, `footer`, `lifecycle` | what agents do, and how it ended |
-//! | `ask`, `question` | what agents want from a person, and the answer read back |
+//! | `renderer`, `order`, `page`, `status` | events to text, order and layout, the live line |
+//! | `prose`, `blocks`, `inline`, `markdown`, `grid`, `code` | messages of agents, block by block while they grow |
+//! | `fold`, `tool`, `diff`, `plan`, `footer`, `lifecycle` | work of agents, and how it ended |
+//! | `ask`, `question` | requests of agents to a person, and the parsed answer |
 //! | `sessions`, `inbox`, `agents`, `devices`, `usage`, `search`, `columns` | lists |
-//! | `rows`, `line`, `wrap`, `style`, [`clean`], [`human`] | what all of it is made of |
+//! | `rows`, `line`, `wrap`, `style`, [`clean`], [`human`] | the building blocks |
 
 #![deny(clippy::wildcard_enum_match_arm)]
 

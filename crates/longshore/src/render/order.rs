@@ -1,4 +1,5 @@
-//! The order in which a session reads: what the agent was saying when somebody spoke into its turn stands before those words.
+//! The reading order of a session: an agent's message stands before the message of a person that interrupted
+//! it.
 
 use std::collections::HashSet;
 

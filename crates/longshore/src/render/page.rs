@@ -1,4 +1,4 @@
-//! What stands where: blocks with an empty line between them, except where they belong together.
+//! The layout: blocks with an empty line between them, except where they belong together.
 
 use longshore_model::id::{ApprovalId, ItemId, QuestionId};
 

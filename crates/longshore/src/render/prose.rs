@@ -1,4 +1,4 @@
-//! A text that an agent is still writing: printed block by block, corrected when its whole turns out otherwise.
+//! A text that an agent is still writing: printed block by block, and corrected if the final text differs.
 
 use super::blocks::{Content, Cutter, Piece, is_underline};
 use super::clean::clean;

@@ -1,4 +1,4 @@
-//! Questions: what the agent wants to know, and answers read back from a line of input.
+//! Questions of an agent, and answers parsed from a line of input.
 
 use longshore_model::approval::{AnswerAction, Choice, Field, FieldKind, QuestionAnswer, QuestionRequest};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Single rows that the program says itself.
+//! Single lines of the program itself.
 
 use super::clean::clean;
 use super::lifecycle;

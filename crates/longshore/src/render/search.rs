@@ -1,4 +1,4 @@
-//! What a search found.
+//! The hits of a search.
 
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::time::Timestamp;

@@ -1,4 +1,4 @@
-//! How things look: what the terminal can show, the colours, the signs.
+//! The style: the terminal's abilities, the colours, the signs.
 
 use anstyle::{AnsiColor, Color};
 

@@ -1,4 +1,4 @@
-//! Tool cards: what the agent does, what came of it.
+//! Tool cards: what the agent does, and the result.
 
 use longshore_model::describe;
 use longshore_model::item::{ToolCall, ToolKind, ToolOutcome, ToolStatus};

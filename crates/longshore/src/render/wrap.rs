@@ -1,4 +1,4 @@
-//! Lines broken to a width, in columns and not in characters.
+//! Wraps lines to a width, counted in columns and not in characters.
 
 use unicode_width::UnicodeWidthStr;
 

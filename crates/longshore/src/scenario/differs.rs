@@ -1,14 +1,14 @@
-//! Two shapes, and what differs between them, in words.
+//! Compares two shapes, and describes the differences in words.
 
 use serde_json::{Map, Value};
 
 use super::shape::Thing;
 
-/// What it costs to take a thing for lost or for new, in fields that differ: two things of a kind that have little in
-/// common are not the same.
+/// The cost of a missing or an additional thing, counted in differing fields. Two things of the same kind
+/// with more differences than this are two different things.
 const GAP: usize = 2;
 
-/// What is otherwise than expected, a sentence each.
+/// The differences between what was expected and what was seen, one sentence each.
 pub fn differences(expected: &[Thing], seen: &[Thing]) -> Vec<String> {
     let (expected, seen): (Vec<_>, Vec<_>) =
         (expected.iter().map(Fields::of).collect(), seen.iter().map(Fields::of).collect());
@@ -34,7 +34,7 @@ pub fn differences(expected: &[Thing], seen: &[Thing]) -> Vec<String> {
     told
 }
 
-/// The least number of differences from each pair of places on.
+/// For each pair of positions: the least number of differences from there on.
 fn costs(expected: &[Fields], seen: &[Fields]) -> Vec<Vec<usize>> {
     let mut costs = vec![vec![0; seen.len() + 1]; expected.len() + 1];
     for at in (0..=expected.len()).rev() {
@@ -49,7 +49,7 @@ fn costs(expected: &[Fields], seen: &[Fields]) -> Vec<Vec<usize>> {
     costs
 }
 
-/// A thing by its fields.
+/// A thing, as its fields.
 struct Fields {
     is: String,
     fields: Map<String, Value>,
@@ -62,14 +62,15 @@ impl Fields {
             Ok(_) | Err(_) => Map::new(),
         };
         let is = fields.remove("is").and_then(|is| is.as_str().map(str::to_owned)).unwrap_or_default();
-        // What a turn had used until it was stopped is told before the stop or not at all, by luck.
+        // It depends on luck whether an agent reports the usage of a stopped turn before the stop or not at
+        // all.
         if fields.get("outcome").is_some_and(|outcome| outcome == "interrupted") {
             fields.retain(|name, _| name != "usage" && name != "cost");
         }
         Self { is, fields }
     }
 
-    /// What people call it.
+    /// The name of a thing for people.
     fn label(&self) -> String {
         let what = self.fields.get("what").or_else(|| self.fields.get("text")).and_then(Value::as_str);
         let kind = match self.is.as_str() {
@@ -88,7 +89,7 @@ impl Fields {
         }
     }
 
-    /// The fields in which two things of a kind differ.
+    /// The fields in which two things of the same kind differ.
     fn differing<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a String> {
         let more = other.fields.keys().filter(|name| !self.fields.contains_key(*name));
         self.fields.keys().chain(more).filter(|name| self.fields.get(*name) != other.fields.get(*name))
@@ -108,7 +109,7 @@ impl Fields {
     }
 }
 
-/// A value as people write it.
+/// A value as text for people.
 fn shown(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null | Value::Bool(false)) => "none".to_owned(),

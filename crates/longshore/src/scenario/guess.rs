@@ -1,10 +1,11 @@
-//! How the model of an agent has it do things of which nothing is known but that it runs on a scripted model: tools are
-//! called by the names that most agents have for them, and the request says which of those there are.
+//! Guesses how a model makes an unknown agent do things, if the agent at least runs on a scripted model. The
+//! scripted model calls tools by the names that most agents use. The request says which of these tools the
+//! agent has.
 
 use longshore_drivers::offline::ScriptedCalls;
 use serde_json::{Value, json};
 
-/// The calls for any agent.
+/// The tool calls for any agent.
 pub(super) const CALLS: ScriptedCalls = ScriptedCalls {
     run,
     leave: run,

@@ -1,54 +1,125 @@
-//! The playing of a scenario: a client that says what it has to say and waits for what should be true.
+//! Plays a scenario: a client does its steps, and waits for what should become true.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use longshore_drivers::capture::CaptureEntry;
 use longshore_model::approval::{Decision, Subject};
-use longshore_model::capability::Mode;
+use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::command::{Command, Prompt, Reply};
 use longshore_model::event::{Body, Event};
 use longshore_model::id::{ApprovalId, Seq, SessionId, TurnId};
 use longshore_model::lifecycle::{FaultCode, TurnEnd, TurnOutcome};
+use longshore_model::timeline::{Content, Timeline};
+use longshore_models::script::Requests;
 use longshore_session::{OpenRequest, Subscription, WithRaw};
 
-use super::set::ScenarioStep;
+use super::installed::InstalledAgent;
+use super::machine::{holds, runs_in};
+use super::set::{Scenario, ScenarioStep};
+use super::shape::{Shape, shape_of};
 use super::stage::ScenarioStage;
 
-/// How long one step may take: longer than any agent takes on a busy machine.
+/// The longest time of one step: longer than any agent takes on a busy machine.
 const WITHIN: Duration = Duration::from_secs(120);
 
-/// How long a process may live after the turn that began it was stopped: much shorter than it would live by itself.
+/// How long a process may live after its turn was stopped. Without the stop, it would live much longer.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
-/// How often the disk and the processes are looked at.
+/// How often the client looks at the disk and the processes.
 const LOOK_EVERY: Duration = Duration::from_millis(30);
 
-/// The one client of the session.
-pub(super) struct ScenarioClient<'a> {
-    stage: &'a ScenarioStage,
+/// The only client of the session.
+pub(super) struct ScenarioClient {
+    stage: ScenarioStage,
+    /// The agent's capabilities.
+    can: Capabilities,
     session: SessionId,
     news: Subscription,
-    pub(super) events: Vec<Arc<Event>>,
-    /// The turn that was asked for last.
+    events: Vec<Arc<Event>>,
+    /// The last event before the present scenario.
+    before: Seq,
+    /// The mode of the session.
+    mode: Mode,
+    /// The turn of the last prompt.
     turn: Option<TurnId>,
+    /// How many requests the model had received before the last prompt.
+    asked: u64,
     decided: Vec<ApprovalId>,
 }
 
-impl<'a> ScenarioClient<'a> {
-    pub(super) async fn open(stage: &'a ScenarioStage, agent: &str, mode: Mode) -> Result<Self> {
-        let cwd = stage.folder.work().display().to_string();
-        let request =
-            OpenRequest { agent: agent.to_owned(), cwd, mode: Some(mode), ..OpenRequest::default() };
+impl ScenarioClient {
+    pub(super) async fn open(found: &InstalledAgent, below: &Path, mode: Mode) -> Result<Self> {
+        let stage = ScenarioStage::set_up(found, below).await?;
+        let request = OpenRequest {
+            agent: found.agent.name().to_owned(),
+            cwd: stage.folder.work().display().to_string(),
+            mode: Some(mode),
+            ..OpenRequest::default()
+        };
         let info = stage.hub.open(request).await.context("no session could be opened")?;
         let news = stage.hub.subscribe(info.session_id, Seq::ZERO, WithRaw::No).await?;
-        let (events, decided) = (Vec::new(), Vec::new());
-        Ok(Self { stage, session: info.session_id, news, events, turn: None, decided })
+        Ok(Self {
+            stage,
+            can: found.agent.capabilities(),
+            session: info.session_id,
+            news,
+            events: Vec::new(),
+            before: Seq::ZERO,
+            mode,
+            turn: None,
+            asked: 0,
+            decided: Vec::new(),
+        })
     }
 
-    /// One step. What does not come true is an error in words.
-    pub(super) async fn take(&mut self, step: &ScenarioStep) -> Result<()> {
+    /// Plays a scenario. The error says in words what did not become true.
+    pub(super) async fn perform(&mut self, scenario: &Scenario, mode: Mode) -> Result<()> {
+        self.stage.prepare(scenario)?;
+        if mode != self.mode {
+            self.command(Command::SetMode(mode)).await?;
+            self.mode = mode;
+        }
+        if !self.events.is_empty() {
+            let head = self.stage.hub.session(self.session).await?.head;
+            let all = |talk: &Self| talk.last() >= head;
+            self.until("what was recorded is not told", all).await?;
+        }
+        (self.before, self.turn) = (self.last(), None);
+        for step in &scenario.steps {
+            self.take(step).await?;
+        }
+        self.calls_are_known(scenario)
+    }
+
+    /// The events of the session.
+    pub(super) fn events(&self) -> &[Arc<Event>] {
+        &self.events
+    }
+
+    /// The shape of the scenario.
+    pub(super) fn shape(&self, scenario: &Scenario) -> Shape {
+        let events: Vec<&Event> = self.events.iter().map(|event| &**event).collect();
+        shape_of(&events, self.before, scenario)
+    }
+
+    /// The version that the agent reports.
+    pub(super) fn version(&self) -> Option<String> {
+        self.events.iter().find_map(|event| match &event.body {
+            Body::SessionReady(ready) => ready.version.clone(),
+            _ => None,
+        })
+    }
+
+    /// Ends the agent and deletes everything except the wire.
+    pub(super) async fn leave(self) -> Vec<CaptureEntry> {
+        self.stage.strike().await
+    }
+
+    /// Does one step. The error says in words what did not become true.
+    async fn take(&mut self, step: &ScenarioStep) -> Result<()> {
         match step {
             ScenarioStep::Ready => {
                 self.until("it never began to listen", |talk| talk.is_ready() || talk.slept().is_some())
@@ -59,14 +130,8 @@ impl<'a> ScenarioClient<'a> {
                 }
             }
             ScenarioStep::Prompt(text) => self.prompt(text).await,
-            ScenarioStep::Speaks => {
-                self.until("it said nothing", |talk| talk.speaks() || talk.end().is_some()).await?;
-                if self.speaks() {
-                    Ok(())
-                } else {
-                    bail!("the turn ended before it said anything{}", self.why())
-                }
-            }
+            ScenarioStep::Speaks => self.speaks_first().await,
+            ScenarioStep::AtWork => self.at_work().await,
             ScenarioStep::Works => self.works().await,
             ScenarioStep::Asks => self.asks().await.map(|_| ()),
             ScenarioStep::Shows(lines) => self.shows(lines).await,
@@ -78,10 +143,7 @@ impl<'a> ScenarioClient<'a> {
             ScenarioStep::DenyAll => self.answer_all(&[Decision::Deny, Decision::Cancel]).await,
             ScenarioStep::EndsUnasked => self.ends_unasked().await,
             ScenarioStep::Interrupt => self.command(Command::Interrupt).await,
-            ScenarioStep::Kill => {
-                let pid = self.stage.running().pop().context("no agent runs")?;
-                Ok(rustix::process::kill_process_group(pid, rustix::process::Signal::KILL)?)
-            }
+            ScenarioStep::Kill => self.stage.kill(),
             ScenarioStep::Ends => self.ends().await,
             ScenarioStep::Ended(outcome) => match self.end().map(|end| end.outcome) {
                 Some(ended) if ended == *outcome => Ok(()),
@@ -97,8 +159,8 @@ impl<'a> ScenarioClient<'a> {
                 true => Ok(()),
                 false => bail!("it did not say `{words}`"),
             },
-            // The log remembers for an agent that does not.
-            ScenarioStep::Written(_) if self.stage.memory_in_log => Ok(()),
+            // The log is the memory of an agent that has none.
+            ScenarioStep::Written(_) if self.can.memory_in_log => Ok(()),
             ScenarioStep::Written(words) => self.written(words).await,
             ScenarioStep::Remind(text) => self.remind(text).await,
             ScenarioStep::File((name, line)) => {
@@ -122,6 +184,8 @@ impl<'a> ScenarioClient<'a> {
                 true => bail!("{name} is there, though nobody allowed it"),
                 false => Ok(()),
             },
+            ScenarioStep::Tells(line) => self.tells(line),
+            ScenarioStep::Listed => self.is_listed().await,
             ScenarioStep::NothingWaits => {
                 match self.stage.hub.session(self.session).await?.approvals.is_empty() {
                     true => Ok(()),
@@ -137,13 +201,17 @@ impl<'a> ScenarioClient<'a> {
         }
     }
 
-    /// Hears until something is true; otherwise says so.
+    /// Reads events until a condition is true; otherwise fails with `otherwise`.
     async fn until(&mut self, otherwise: &str, is_so: impl Fn(&Self) -> bool) -> Result<()> {
         let waiting = async {
             while !is_so(self) {
                 let frames = self.news.next().await?;
                 for frame in frames.iter() {
-                    self.events.push(Arc::clone(frame.event()?));
+                    let event = Arc::clone(frame.event()?);
+                    if event.seq != self.last().next() && self.last() != Seq::ZERO {
+                        bail!("a gap or a double at event {}", event.seq);
+                    }
+                    self.events.push(event);
                 }
             }
             Ok::<_, anyhow::Error>(())
@@ -160,6 +228,7 @@ impl<'a> ScenarioClient<'a> {
     }
 
     async fn prompt(&mut self, text: &str) -> Result<()> {
+        self.asked = self.requests();
         let prompt = Command::Prompt(Prompt { text: text.to_owned(), ..Prompt::default() });
         match self.stage.hub.command(self.session, prompt, "verify".to_owned()).await? {
             Reply::Prompted { turn, .. } => {
@@ -174,7 +243,7 @@ impl<'a> ScenarioClient<'a> {
         self.until("the turn did not end", |talk| talk.end().is_some()).await
     }
 
-    /// The first approval that nobody has decided.
+    /// The first undecided approval.
     async fn asks(&mut self) -> Result<ApprovalId> {
         self.until("it did not ask", |talk| talk.open_approval().is_some() || talk.end().is_some()).await?;
         self.open_approval().with_context(|| format!("the turn ended without a question{}", self.why()))
@@ -186,7 +255,7 @@ impl<'a> ScenarioClient<'a> {
         self.command(decide).await.with_context(|| format!("it does not take the answer {decision:?}"))
     }
 
-    /// The change that waits for an answer has these lines.
+    /// Checks that the change in the waiting approval has these lines.
     async fn shows(&mut self, lines: &[String]) -> Result<()> {
         let approval = self.asks().await?;
         let asked = self.events.iter().find_map(|event| match &event.body {
@@ -201,6 +270,24 @@ impl<'a> ScenarioClient<'a> {
             Some(line) => bail!("the change that is to be approved does not show `{line}`"),
             None => Ok(()),
         }
+    }
+
+    /// Waits until the agent works on the last prompt. Not every agent shows this by itself.
+    async fn at_work(&mut self) -> Result<()> {
+        if self.can.streaming {
+            return self.speaks_first().await;
+        }
+        let Some(model) = self.stage.model.clone() else { bail!("there is no model") };
+        let asked = model.requests_when(|heard| number(heard) > self.asked);
+        match tokio::time::timeout(WITHIN, asked).await {
+            Ok(_) => Ok(()),
+            Err(_) => bail!("it did not ask its model within {} s", WITHIN.as_secs()),
+        }
+    }
+
+    async fn speaks_first(&mut self) -> Result<()> {
+        self.until("it said nothing", |talk| talk.speaks() || talk.end().is_some()).await?;
+        if self.speaks() { Ok(()) } else { bail!("the turn ended before it said anything{}", self.why()) }
     }
 
     async fn works(&mut self) -> Result<()> {
@@ -223,7 +310,7 @@ impl<'a> ScenarioClient<'a> {
         }
     }
 
-    /// Gives the first of these answers that can be given to whatever is asked, until the turn ends.
+    /// Answers every request until the turn ends, each with the first of these answers that is possible.
     async fn answer_all(&mut self, answers: &[Decision]) -> Result<()> {
         loop {
             self.until("the turn did not end", |talk| talk.open_approval().is_some() || talk.end().is_some())
@@ -244,7 +331,7 @@ impl<'a> ScenarioClient<'a> {
         self.looks(WITHIN, "it did not write down what it said", move || holds(&folder, &words)).await
     }
 
-    /// Looks at the machine until something is so; otherwise says so.
+    /// Looks at the machine until a condition is true; otherwise fails with `otherwise`.
     async fn looks(
         &self,
         within: Duration,
@@ -271,13 +358,75 @@ impl<'a> ScenarioClient<'a> {
     async fn remind(&mut self, text: &str) -> Result<()> {
         self.prompt(text).await?;
         self.ends().await?;
-        // One with a process for each turn learns in the turn that it has forgotten, and that turn is lost.
+        // An agent with one process per turn learns only during the turn that it has forgotten, and that turn
+        // fails.
         if self.has_forgotten() && self.end().is_some_and(|end| end.outcome == TurnOutcome::Failed) {
             self.command(Command::Revive { from_log: true }).await?;
             self.prompt(text).await?;
             self.ends().await?;
         }
         Ok(())
+    }
+
+    /// Checks that the diff of a finished change has this line.
+    fn tells(&self, line: &str) -> Result<()> {
+        let timeline = Timeline::of(self.events.iter().map(|event| &**event));
+        let mut made = timeline.items.iter().filter(|item| item.seq > self.before);
+        let told = made.any(|item| match &item.content {
+            Content::Tool { changes, .. } | Content::Diff { changes, .. } => {
+                changes.iter().flat_map(|change| change.diff.lines()).any(|told| told == line)
+            }
+            _ => false,
+        });
+        if told { Ok(()) } else { bail!("no change is told with `{line}`") }
+    }
+
+    /// Checks that the session's row has the first and the last text, the usage, and the agent's own id of
+    /// the conversation.
+    async fn is_listed(&self) -> Result<()> {
+        let info = self.stage.hub.session(self.session).await?;
+        let first = self.events.iter().find(|event| matches!(event.body, Body::UserMessage { .. }));
+        let first = first.map(|event| event.text()).unwrap_or_default();
+        let uses = |event: &Arc<Event>| match &event.body {
+            Body::TurnFinished(end) => end.usage.as_ref().is_some_and(|usage| usage.output.is_some()),
+            _ => false,
+        };
+        let said = self.said();
+        let preview = info.preview.as_deref().unwrap_or_default();
+        match () {
+            () if info.title != first => bail!("its title is `{}`, and should be `{first}`", info.title),
+            () if preview != said => bail!("its preview is `{preview}`, and should be `{said}`"),
+            () if info.usage.output.is_some() != self.events.iter().any(uses) => {
+                bail!("what the session used is not what its turns used")
+            }
+            () if info.native.is_none() => bail!("the agent has no name for the conversation"),
+            () if info.capabilities.streaming != self.can.streaming => {
+                bail!("it streams otherwise than it says")
+            }
+            () => Ok(()),
+        }
+    }
+
+    /// Checks that every tool call has a name and belongs to a turn, whenever the call ended.
+    fn calls_are_known(&self, scenario: &Scenario) -> Result<()> {
+        let timeline = Timeline::of(self.events.iter().map(|event| &**event));
+        let nameless = timeline.items.iter().find(|item| {
+            matches!(&item.content, Content::Tool { call, .. } if item.turn.is_none() || call.name.is_empty())
+        });
+        match nameless {
+            Some(item) => bail!("a tool call has no name or no turn in `{}`: {}", scenario.name, item.text),
+            None => Ok(()),
+        }
+    }
+
+    /// The seq of the last event that the client received.
+    fn last(&self) -> Seq {
+        self.events.last().map_or(Seq::ZERO, |event| event.seq)
+    }
+
+    /// The number of requests that the model has received.
+    fn requests(&self) -> u64 {
+        self.stage.model.as_ref().map_or(0, |model| number(&model.requests()))
     }
 
     fn is_ready(&self) -> bool {
@@ -289,7 +438,7 @@ impl<'a> ScenarioClient<'a> {
         self.events.iter().any(forgot)
     }
 
-    /// Why its process is gone.
+    /// Why the agent's process is gone.
     fn slept(&self) -> Option<&str> {
         let slept = |event: &&Arc<Event>| matches!(event.body, Body::SessionSleeping(_));
         self.events.iter().find(slept).map(|event| event.text())
@@ -306,20 +455,20 @@ impl<'a> ScenarioClient<'a> {
         })
     }
 
-    /// What it said in the turn that was asked for last.
+    /// The agent's text in the turn of the last prompt.
     fn said(&self) -> String {
         let of_turn = self.events.iter().filter(|event| event.turn == self.turn);
         let done = of_turn.filter(|event| matches!(event.body, Body::MessageDone { .. }));
         done.map(|event| event.text()).collect::<Vec<_>>().join("\n")
     }
 
-    /// What the end of the turn says of its reason.
+    /// The reason that the end of the turn gives.
     fn why(&self) -> String {
         let error = self.end().and_then(|end| end.error.as_ref());
         error.map(|error| format!(": {}", error.message)).unwrap_or_default()
     }
 
-    /// What can be answered.
+    /// The possible answers to an approval.
     fn options(&self, approval: ApprovalId) -> &[Decision] {
         let options = self.events.iter().find_map(|event| match &event.body {
             Body::ApprovalRequested(request) if request.approval == approval => Some(&request.options[..]),
@@ -341,33 +490,11 @@ impl<'a> ScenarioClient<'a> {
     }
 }
 
-/// A word of ours, as the contract has it.
+fn number(heard: &Requests) -> u64 {
+    heard.dropped + heard.requests.len() as u64
+}
+
+/// The name of an outcome in the contract.
 fn named(outcome: &TurnOutcome) -> String {
     serde_json::to_value(outcome).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
-}
-
-/// Whether a process that works in this folder has these words in its command line. Where a machine does not tell in which
-/// folder a process works, the words have to do.
-fn runs_in(work: &Path, words: &str) -> bool {
-    let Ok(all) = std::fs::read_dir("/proc") else {
-        let listed = std::process::Command::new("ps").args(["-A", "-o", "args="]).output();
-        return listed.is_ok_and(|listed| String::from_utf8_lossy(&listed.stdout).contains(words));
-    };
-    all.flatten().any(|entry| {
-        let at = entry.path();
-        let line = std::fs::read(at.join("cmdline")).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line).replace('\0', " ");
-        line.contains(words) && std::fs::read_link(at.join("cwd")).is_ok_and(|cwd| cwd == work)
-    })
-}
-
-/// Whether a file somewhere below has these words in it.
-fn holds(folder: &Path, words: &str) -> bool {
-    let Ok(entries) = std::fs::read_dir(folder) else { return false };
-    entries.flatten().any(|entry| match entry.file_type() {
-        Ok(kind) if kind.is_dir() => holds(&entry.path(), words),
-        Ok(kind) if kind.is_file() => std::fs::read(entry.path())
-            .is_ok_and(|bytes| bytes.windows(words.len()).any(|window| window == words.as_bytes())),
-        _ => false,
-    })
 }

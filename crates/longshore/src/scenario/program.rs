@@ -1,15 +1,16 @@
-//! Agents that speak ACP and are not built in, known by the names of their programs: what the settings need not say of them.
+//! ACP agents that are not built in, known by the names of their programs. Their settings need not repeat
+//! what this table says.
 
 use std::path::Path;
 
+use super::installed::MODEL_URL;
 use super::recorded::RecordedAgent;
-use super::stage::MODEL_URL;
 
-/// Such an agent.
+/// An ACP agent that is known by its program.
 #[derive(Debug)]
 pub(super) struct Program {
     name: &'static str,
-    /// The variables that point it at the scripted model, as `verify_env` of the settings would.
+    /// The variables that point the agent at the scripted model, like `verify_env` in the settings.
     pub(super) env: &'static [(&'static str, &'static str)],
 }
 
@@ -39,7 +40,7 @@ impl Program {
         PROGRAMS.iter().find(|program| program.name == name)
     }
 
-    /// What it did when it was recorded.
+    /// The recording of the agent.
     pub(super) fn recorded(&self) -> Option<RecordedAgent> {
         RecordedAgent::of(self.name)
     }

@@ -1,4 +1,4 @@
-//! What agents did when they were recorded: a file of JSON for each, to be read and reviewed by people.
+//! Recordings of what agents did: one JSON file per agent, which people can read and review.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,13 +14,13 @@ use super::shape::{Shape, Thing};
 pub struct RecordedAgent {
     /// The agent.
     pub agent: String,
-    /// Its version then.
+    /// The version of the agent in the recording.
     pub version: Option<String>,
-    /// By the name of the scenario.
+    /// The shapes, by the name of the scenario.
     pub scenarios: BTreeMap<String, Shape>,
 }
 
-/// The agents that were recorded.
+/// The recorded agents, with their files.
 const RECORDED: [(&str, &str); 12] = [
     ("codex", include_str!("recorded/codex.json")),
     ("codex-exec", include_str!("recorded/codex-exec.json")),
@@ -37,23 +37,23 @@ const RECORDED: [(&str, &str); 12] = [
 ];
 
 impl RecordedAgent {
-    /// What this program knows of an agent.
+    /// The recording of an agent.
     pub fn of(agent: &str) -> Option<Self> {
         let (_, text) = RECORDED.iter().find(|(name, _)| *name == agent)?;
         Self::parse(text).ok()
     }
 
-    /// Reads such a file.
+    /// Reads a file.
     pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
 
-    /// The agents that were recorded.
+    /// The names of the recorded agents.
     pub fn agents() -> impl Iterator<Item = &'static str> {
         RECORDED.iter().map(|(name, _)| *name)
     }
 
-    /// Such a file: a thing a line, so that a difference is a line.
+    /// Writes a file with one thing per line, so that each difference is one line.
     pub fn text(&self) -> String {
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let version = self.version.as_deref().map_or_else(|| "null".to_owned(), quoted);

@@ -1,4 +1,4 @@
-//! The scenarios: what the model does, what is said to the agent, and what is waited for.
+//! The scenarios: what the model does, what the client says to the agent, and what the client waits for.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,97 +12,110 @@ use serde_json::{Value, json};
 
 use longshore_models::script::{Script, ScriptError};
 
-/// One thing that every agent is tried with.
+/// A scenario, which every agent plays.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Its name: `edit`.
+    /// The name: `edit`.
     pub name: String,
-    /// What happens in it.
+    /// What happens in the scenario.
     pub about: String,
-    /// The mode that its session is opened in. Without it, one in which the agent asks, or, when it never does, one in
-    /// which everything can be done.
+    /// The mode of the session. Without it: a mode in which the agent asks, or for an agent that never asks,
+    /// a mode in which the agent may do everything.
     #[serde(default)]
     pub mode: Option<Mode>,
-    /// Files that are in the work tree beforehand, by name.
+    /// The files that are in the work tree at the start, by name.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
-    /// What the model does: a script of `docs/model-script.md`, with `{"run": COMMAND}`, `{"leave": COMMAND}` for one that
-    /// wants out of the sandbox, `{"write": [FILE, LINE]}`, `{"read": FILE}` and `{"edit": [FILE, OLD, NEW]}` for what each
-    /// agent has tools of its own for. Without it, no model is asked.
+    /// What the model does: a script of `docs/model-script.md`. The script may contain `{"run": COMMAND}`,
+    /// `{"leave": COMMAND}` for a command that wants to leave the sandbox, `{"write": [FILE, LINE]}`,
+    /// `{"read": FILE}` and `{"edit": [FILE, OLD, NEW]}`. Each agent has its own tools for these. Without a
+    /// script, the scenario needs no model.
     #[serde(default)]
     pub model: Option<Vec<Value>>,
-    /// Words that are looked for in what tools print and in how turns end. All else of that differs from agent to agent.
+    /// The words to look for in the output of tools and in the ends of turns. Everything else in these texts
+    /// differs from agent to agent.
     #[serde(default)]
     pub marks: Vec<String>,
-    /// What is done.
+    /// The steps.
     pub steps: Vec<ScenarioStep>,
 }
 
-/// One thing that is done or waited for.
+/// A step of a scenario: something to do or to wait for.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ScenarioStep {
-    /// The agent listens.
+    /// The agent is ready.
     Ready,
-    /// Something is said to it.
+    /// The client sends a prompt.
     Prompt(String),
-    /// It says something in the turn that was asked for last, before that ends.
+    /// The agent says something in the turn of the last prompt, before that turn ends.
     Speaks,
-    /// A tool call begins in the turn that was asked for last.
+    /// The agent works on the last prompt: it says something, or, if it reports only complete messages, it
+    /// has asked its model.
+    AtWork,
+    /// A tool call begins in the turn of the last prompt.
     Works,
-    /// It asks for an approval.
+    /// The agent asks for an approval.
     Asks,
-    /// It asks to change files, and these lines are in the diff that a person sees before deciding.
+    /// The agent asks to change files. The diff that a person sees before deciding contains these lines.
     Shows(Vec<String>),
-    /// It asks, and this is the answer.
+    /// The agent asks for an approval, and the client decides so.
     Decide(Decision),
-    /// Whatever it asks is allowed, until the turn that was asked for last ends.
+    /// The client allows everything until the turn of the last prompt ends.
     AllowAll,
-    /// Whatever it asks is denied, until the turn that was asked for last ends.
+    /// The client denies everything until the turn of the last prompt ends.
     DenyAll,
-    /// The turn that was asked for last ends, and nobody was asked anything.
+    /// The turn of the last prompt ends, and the agent has asked nothing.
     EndsUnasked,
-    /// The turn is stopped.
+    /// The client stops the turn.
     Interrupt,
-    /// The agent is killed.
+    /// The client kills the agent.
     Kill,
-    /// The turn that was asked for last ends.
+    /// The turn of the last prompt ends.
     Ends,
-    /// The turn that was asked for last ended so.
+    /// The turn of the last prompt has ended with this outcome.
     Ended(TurnOutcome),
-    /// A message of that turn has these words.
+    /// A message of the turn contains these words.
     Said(String),
-    /// The agent writes these words into a file of its own: from then on it remembers.
+    /// The agent writes these words into a file of its own. From then on the agent remembers the
+    /// conversation.
     Written(String),
-    /// Something is said to it, and the turn ends. When it has forgotten all, it is told what the log holds, and asked again.
+    /// The client sends a prompt, and the turn ends. If the agent has forgotten the conversation, it gets
+    /// what the log holds, and the client sends the prompt again.
     Remind(String),
-    /// There is such a file in the work tree, with this line in it.
+    /// The work tree has this file with this line in it.
     File((String, String)),
-    /// Such a file comes to be.
+    /// This file appears.
     Appears(String),
-    /// There is no such file.
+    /// This file does not exist.
     NoFile(String),
-    /// No process of the work tree has these words in its command line any more.
+    /// No process of the work tree has these words in its command line any longer.
     Gone(String),
-    /// Nothing waits for an answer.
+    /// A change of a file is done, and its diff has this line.
+    Tells(String),
+    /// The session's row has the first and the last text, whether the usage is known, and the agent's own id
+    /// of the conversation.
+    Listed,
+    /// No approval and no question waits.
     NothingWaits,
-    /// The model heard these words in its last request.
+    /// The model's last request contained these words.
     ToldModel(String),
 }
 
-/// Whether an agent asks before it does something. One that knows no modes is not told to do without.
+/// Whether an agent asks before it acts. An agent without modes cannot be told not to ask.
 pub(super) fn asks(can: &Capabilities) -> bool {
     can.modes.is_empty() || can.modes.contains(&Mode::Ask)
 }
 
-/// A title or a summary that an agent asks for beside its turns must not take a step of the scenario.
+/// An answer for a request beside the turns, for example for a title or a summary. Such a request must not
+/// use up a step of the scenario.
 fn aside() -> Value {
     json!({ "when": { "tools": false }, "do": [{ "say": "A title" }], "repeat": "forever" })
 }
 
 impl Scenario {
-    /// The script, for an agent with these tools and this work tree.
+    /// The script for an agent with these tools and this work tree.
     pub fn script(&self, calls: &ScriptedCalls, work: &str) -> Result<Script, ScriptError> {
         let path = |file: &str| format!("{work}/{file}");
         let called = |action: &Value| match ModelAction::of(action) {
@@ -121,7 +134,7 @@ impl Scenario {
         for mut step in self.model.iter().flatten().cloned() {
             if let Some(actions) = step.get_mut("do").and_then(Value::as_array_mut) {
                 *actions = actions.iter().filter_map(called).collect();
-                // An agent that need not look at a file is not made to.
+                // An agent that need not read a file first gets no such action.
                 if actions.is_empty() {
                     continue;
                 }
@@ -131,17 +144,17 @@ impl Scenario {
         Script::from_value(Value::Array(steps))
     }
 
-    /// Whether an agent that can do this much has the mode of the scenario.
+    /// Whether an agent with these capabilities has the mode of the scenario.
     pub fn is_offered(&self, can: &Capabilities) -> bool {
         self.mode.is_none_or(|mode| can.modes.contains(&mode))
     }
 
-    /// The mode in which an agent that can do this much plays it.
+    /// The mode in which an agent with these capabilities plays the scenario.
     pub fn mode_for(&self, can: &Capabilities) -> Mode {
         self.mode.unwrap_or(if asks(can) { Mode::Ask } else { Mode::Full })
     }
 
-    /// Whether an agent that can do this much can play it.
+    /// Whether an agent with these capabilities can play the scenario.
     pub fn fits(&self, can: &Capabilities) -> bool {
         self.steps.iter().all(|step| match step {
             ScenarioStep::Asks | ScenarioStep::Shows(_) | ScenarioStep::Decide(_) => asks(can),
@@ -151,6 +164,7 @@ impl Scenario {
             | ScenarioStep::AllowAll
             | ScenarioStep::DenyAll
             | ScenarioStep::EndsUnasked
+            | ScenarioStep::AtWork
             | ScenarioStep::Works
             | ScenarioStep::Ended(_)
             | ScenarioStep::Said(_)
@@ -163,12 +177,20 @@ impl Scenario {
             | ScenarioStep::Appears(_)
             | ScenarioStep::NoFile(_)
             | ScenarioStep::Gone(_)
+            | ScenarioStep::Tells(_)
+            | ScenarioStep::Listed
             | ScenarioStep::NothingWaits
             | ScenarioStep::ToldModel(_) => true,
         })
     }
 
-    /// The commands that are run and the files that are looked at or changed: what tool calls are known by.
+    /// Whether the scenario only opens a session, and does nothing in it.
+    pub fn is_about_opening(&self) -> bool {
+        self.model.is_none()
+    }
+
+    /// The commands that the agent runs, and the files that it reads or changes. They identify the tool
+    /// calls.
     pub fn tasks(&self) -> Vec<&str> {
         let steps = self.model.iter().flatten();
         let actions = steps.filter_map(|step| step["do"].as_array()).flatten();
@@ -180,7 +202,7 @@ impl Scenario {
     }
 }
 
-/// What the model wants the agent to do.
+/// An action that the model asks of the agent.
 enum ModelAction<'a> {
     Run(&'a str),
     Leave(&'a str),
@@ -205,12 +227,12 @@ impl<'a> ModelAction<'a> {
 static SET: LazyLock<Vec<Scenario>> =
     LazyLock::new(|| serde_json::from_str(include_str!("set.json")).unwrap_or_default());
 
-/// All of them, in the order in which they are played.
+/// All scenarios, in the order of play.
 pub fn scenarios() -> &'static [Scenario] {
     &SET
 }
 
-/// One of them.
+/// The scenario with this name.
 pub fn scenario(name: &str) -> Option<&'static Scenario> {
     SET.iter().find(|scenario| scenario.name == name)
 }

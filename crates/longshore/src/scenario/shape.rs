@@ -1,9 +1,10 @@
-//! The shape of a session: what its timeline comes to, without what differs from run to run.
+//! The shape of a session: its timeline, reduced to what is the same in every run.
 
 use longshore_model::approval::{Decision, Subject};
 use longshore_model::event::{Body, Event, NoticeLevel};
+use longshore_model::id::Seq;
 use longshore_model::item::{FileChange, FileChangeKind, ToolCall, ToolKind, ToolOutcome, ToolStatus};
-use longshore_model::lifecycle::{TurnErrorCode, TurnOutcome};
+use longshore_model::lifecycle::{FaultCode, TurnErrorCode, TurnOutcome};
 use longshore_model::timeline::{Content, Item, Timeline};
 use serde::{Deserialize, Serialize};
 
@@ -12,114 +13,114 @@ use super::set::Scenario;
 /// The work tree of captures.
 pub const RECORDED_WORK: &str = "/home/dev/project";
 
-/// What happened in a session, thing by thing.
+/// The things that happened in a session, in order.
 pub type Shape = Vec<Thing>;
 
-/// One thing of a timeline, as far as it is the same in every run.
+/// A thing of the timeline, reduced to what is the same in every run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Thing {
-    /// The agent listens.
+    /// The agent is ready.
     Ready {
-        /// It says its version.
+        /// Whether the agent reports its version.
         #[serde(default, skip_serializing_if = "is_no")]
         version: bool,
-        /// It says its model.
+        /// Whether the agent reports its model.
         #[serde(default, skip_serializing_if = "is_no")]
         model: bool,
     },
-    /// What was said to it.
+    /// A prompt.
     Prompt {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// What it said.
+    /// A message of the agent.
     Message {
-        /// The words, when they are whole.
+        /// The text of a complete message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
-        /// It came piece by piece, and the pieces are the whole.
+        /// Whether the message came in pieces that add up to the complete text.
         #[serde(default, skip_serializing_if = "is_no")]
         streamed: bool,
-        /// It was cut off.
+        /// Whether the message was cut off.
         #[serde(default, skip_serializing_if = "is_no")]
         partial: bool,
     },
-    /// What it thought.
+    /// A thought of the agent.
     Thought {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// What it did.
+    /// A tool call.
     Tool {
-        /// The command or the file; the name of the tool where neither is known.
+        /// The command or the file; if neither is known, the name of the tool.
         what: String,
-        /// What sort of thing.
+        /// The kind of the tool.
         kind: ToolKind,
-        /// How it ended.
+        /// How the call ended.
         status: ToolStatus,
-        /// Which of the words that were to be printed it tells.
+        /// Which of the expected words the output contains.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<String>,
-        /// Its exit code, unless somebody stopped it.
+        /// The exit code, unless somebody stopped the command.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit: Option<i64>,
-        /// What it changed.
+        /// The changes of files.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changes: Vec<String>,
     },
-    /// Files that it changed otherwise than by a tool call.
+    /// A change of files without a tool call.
     Diff {
         /// The first file.
         what: String,
-        /// How that ended.
+        /// How the change ended.
         status: ToolStatus,
-        /// File by file.
+        /// The changes, file by file.
         changes: Vec<String>,
     },
-    /// What it asked for.
+    /// An approval.
     Approval {
         /// The command, the file or the tool.
         what: String,
-        /// To do which.
+        /// What the agent asks to do.
         to: ApprovalTopic,
-        /// What it would change, as it was shown before anybody answered.
+        /// The changes as a person saw them before deciding.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         shows: Vec<String>,
-        /// What could be answered.
+        /// The possible answers.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         options: Vec<Decision>,
-        /// The answer; none when it became void.
+        /// The answer; none if the approval became void.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         decision: Option<Decision>,
     },
-    /// A turn ended.
+    /// The end of a turn.
     Turn {
-        /// How.
+        /// The outcome.
         outcome: TurnOutcome,
-        /// Why it failed.
+        /// Why the turn failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<TurnErrorCode>,
-        /// Which of the words that were to be told it tells.
+        /// Which of the expected words the end contains.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         says: Option<String>,
-        /// What it used is known.
+        /// Whether the usage is known.
         #[serde(default, skip_serializing_if = "is_no")]
         usage: bool,
-        /// What it cost is known.
+        /// Whether the cost is known.
         #[serde(default, skip_serializing_if = "is_no")]
         cost: bool,
     },
-    /// Something went wrong outside of a turn.
+    /// An error outside of a turn.
     Fault,
-    /// Something that no scenario asks for.
+    /// A thing that no scenario expects.
     Other {
-        /// What.
+        /// The kind of the thing.
         what: String,
     },
 }
 
-/// What an approval is asked for.
+/// What an agent asks to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
@@ -135,8 +136,8 @@ fn is_no(flag: &bool) -> bool {
     !flag
 }
 
-/// The shape of a session in which this scenario was played.
-pub fn shape_of(events: &[&Event], scenario: &Scenario) -> Shape {
+/// The shape of the session after the event `before`, in which the agent played this scenario.
+pub fn shape_of(events: &[&Event], before: Seq, scenario: &Scenario) -> Shape {
     let ready = |event: &&Event| match &event.body {
         Body::SessionReady(ready) => {
             Some(Thing::Ready { version: ready.version.is_some(), model: ready.model.is_some() })
@@ -145,15 +146,17 @@ pub fn shape_of(events: &[&Event], scenario: &Scenario) -> Shape {
     };
     let timeline = Timeline::of(events.iter().copied());
     let reduce = Reduce { events, scenario, work: work_of(events) };
-    // How an agent opens is told once, and not in every scenario.
+    // The scenario without a model shows how an agent opens. The other scenarios need not repeat this.
     let opened = if scenario.model.is_none() { events.iter().find_map(ready) } else { None };
     let mut shape: Shape = opened.into_iter().collect();
-    shape.extend(timeline.items.iter().filter_map(|item| reduce.thing(item)));
+    shape
+        .extend(timeline.items.iter().filter(|item| item.seq > before).filter_map(|item| reduce.thing(item)));
     settle(&mut shape);
     shape
 }
 
-/// Where it was played. A capture does not say how its session was opened, but has always the same work tree.
+/// The work tree of the session. A capture does not say how its session was opened, but every capture has the
+/// same work tree.
 fn work_of<'a>(events: &[&'a Event]) -> &'a str {
     let opened = events.iter().find_map(|event| match &event.body {
         Body::SessionOpened(opened) => Some(opened.cwd.as_str()),
@@ -162,7 +165,8 @@ fn work_of<'a>(events: &[&'a Event]) -> &'a str {
     opened.filter(|cwd| cwd.len() > 1).unwrap_or(RECORDED_WORK)
 }
 
-/// Whether a call or the question about it comes first, and which of two calls at once, differs from run to run.
+/// Puts things into a fixed order. Whether a call or its approval comes first, and which of two simultaneous
+/// calls comes first, differs from run to run.
 fn settle(shape: &mut [Thing]) {
     let loose =
         |thing: &Thing| matches!(thing, Thing::Tool { .. } | Thing::Diff { .. } | Thing::Approval { .. });
@@ -175,7 +179,8 @@ fn settle(shape: &mut [Thing]) {
     }
 }
 
-/// The exit code of a command that ended by itself. With which code a command ends that was stopped is luck: Codex says -1 or 137.
+/// The exit code of a command that ended by itself. The exit code of a stopped command depends on luck: Codex
+/// reports -1 or 137.
 fn exit_of(outcome: &ToolOutcome) -> Option<i64> {
     match outcome.status {
         ToolStatus::Cancelled => None,
@@ -185,8 +190,8 @@ fn exit_of(outcome: &ToolOutcome) -> Option<i64> {
     }
 }
 
-/// The same without what every agent does in its own way: thoughts, what else could have been answered, exit codes,
-/// costs, and whether a change is a tool call or a thing of its own.
+/// The shape without what each agent does in its own way: thoughts, the other possible answers, exit codes,
+/// costs, and whether a change is a tool call or a diff of its own.
 pub fn essence(shape: &[Thing]) -> Shape {
     let plain = |thing: &Thing| match thing.clone() {
         Thing::Thought { .. } | Thing::Other { .. } => None,
@@ -265,17 +270,27 @@ impl Reduce<'_> {
                     cost: end.cost_usd.is_some(),
                 }
             }
+            Content::Notice { level: NoticeLevel::Error } if self.forgot(item) => return None,
             Content::Notice { level: NoticeLevel::Error } => Thing::Fault,
             Content::Notice { level: NoticeLevel::Info | NoticeLevel::Warning } => return None,
             Content::Plan { .. } => Thing::Other { what: "plan".to_owned() },
-            // It says once more what the diffs of the turn say, and some agents tell it only when they get to it.
+            // This repeats the diffs of the turn, and some agents report it only if they have time.
             Content::TurnDiff => return None,
             Content::Question { .. } => Thing::Other { what: "question".to_owned() },
             Content::Delegation { .. } => Thing::Other { what: "delegation".to_owned() },
         })
     }
 
-    /// What came of a message while it grew.
+    /// Whether the item says that the agent has forgotten the conversation. It depends on luck whether a
+    /// killed agent had already stored the conversation. The result is the same.
+    fn forgot(&self, item: &Item) -> bool {
+        let told = self.events.iter().find(|event| event.seq == item.seq);
+        told.is_some_and(
+            |event| matches!(&event.body, Body::SessionError(fault) if fault.code == FaultCode::ResumeFailed),
+        )
+    }
+
+    /// The text that a message's deltas add up to.
     fn pieces(&self, item: &Item) -> String {
         let piece = |event: &&&Event| event.item == item.id && matches!(event.body, Body::MessageDelta);
         self.events.iter().filter(piece).map(|event| event.text()).collect()
@@ -313,7 +328,7 @@ impl Reduce<'_> {
     }
 }
 
-/// All texts of a value, as they are and not as JSON writes them.
+/// All strings of a JSON value, without JSON's escapes.
 fn as_text(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(text) => text.clone(),

@@ -1,236 +1,76 @@
-//! A private place in which one agent plays one scenario: its own home, its own work tree, its own hub and, where it is
-//! known how, a scripted model in place of an account.
+//! The stage: a private place in which an agent plays scenarios. The agent has its own home, its own work
+//! tree, its own hub and, if Longshore knows how, a scripted model instead of an account.
 
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use longshore_drivers::anchor::{Anchor, AnchorConfig};
-use longshore_drivers::capture::{Capture, Direction, Entry, Tape};
-use longshore_drivers::discover::{AgentSettings, Surroundings};
+use longshore_drivers::capture::{CaptureEntry, Direction, Tape};
 use longshore_drivers::import::WatchPast;
-use longshore_drivers::offline::{Offline, OfflinePlace};
+use longshore_drivers::offline::{Offline, OfflinePlace, ScriptedCalls};
 use longshore_drivers::spec::Agent;
+use longshore_drivers::table;
 use longshore_log::MemoryLog;
-use longshore_model::capability::{AgentInfo, Mode};
-use longshore_model::event::{Body, Event};
+use longshore_models::gateway::Gateway;
+use longshore_models::script::{Model, Script};
 use longshore_session::Hub;
 use rustix::process::Pid;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use super::guess;
-use super::play::ScenarioClient;
-use super::program::Program;
-use super::recorded::RecordedAgent;
+use super::door::StageDoor;
+use super::installed::InstalledAgent;
+use super::machine::works_in;
 use super::set::Scenario;
-use super::shape::{RECORDED_WORK, Shape, shape_of};
-use longshore_models::script::Model;
+use super::shape::RECORDED_WORK;
 
-/// What stands in the settings where the address of the scripted model is to be, without `/v1`.
-pub const MODEL_URL: &str = "${MODEL_URL}";
-
-/// An agent that is installed here.
-#[derive(Clone, Debug)]
-pub struct InstalledAgent {
-    /// Which.
-    pub agent: Agent,
-    /// The program.
-    pub path: PathBuf,
-    /// Its version, where it says one.
-    pub version: Option<String>,
-    /// What a person set for it.
-    pub settings: AgentSettings,
-    /// Where it was found. Of this only `PATH` is known on a stage, unless the agent is one that nothing is known of.
-    pub around: Surroundings,
-}
-
-/// Why an agent cannot play a scenario.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WhyNot {
-    /// Nobody said how it would reach a scripted model.
-    #[error("Longshore does not know how to set a scripted model for this agent")]
-    NoModel,
-    /// It does not have the mode.
-    #[error("not offered: this agent has no mode `{0}`")]
-    NoMode(Mode),
-    /// The scenario wants something of it that it never does.
-    #[error("not offered: this agent does not ask, or does not stream")]
-    Unable,
-}
-
-/// What came of playing a scenario.
-#[derive(Debug)]
-pub struct Played {
-    /// What happened.
-    pub shape: Shape,
-    /// The version that the agent says it is of; where it says none, what its program says.
-    pub version: Option<String>,
-    /// Why it could not be played to its end.
-    pub fault: Option<String>,
-    /// The wire.
-    pub capture: Capture,
-    /// All that happened.
-    pub events: Vec<Arc<Event>>,
-}
-
-/// The place, while a scenario is played.
-pub struct ScenarioStage {
+/// The stage, while an agent plays.
+pub(super) struct ScenarioStage {
     pub(super) folder: StageFolder,
     pub(super) model: Option<Model>,
     pub(super) hub: Hub,
-    pub(super) tape: Arc<Mutex<Vec<Entry>>>,
-    /// Whether the agent remembers nothing itself.
-    pub(super) memory_in_log: bool,
-    /// None once it is shut down.
+    tape: Arc<Mutex<Vec<CaptureEntry>>>,
+    /// How the model makes the agent do things; none without a model.
+    calls: Option<ScriptedCalls>,
+    /// None after the shutdown.
     anchor: Option<Anchor>,
-    _serving: Option<oneshot::Sender<()>>,
-}
-
-impl InstalledAgent {
-    /// An agent, as this machine knows it.
-    pub fn new(
-        agent: Agent,
-        info: &AgentInfo,
-        settings: AgentSettings,
-        around: Surroundings,
-    ) -> Option<Self> {
-        let path = PathBuf::from(info.path.as_ref()?);
-        Some(Self { agent, path, version: info.version.clone(), settings, around })
-    }
-
-    /// Whether it is known how it runs on a scripted model.
-    pub fn runs_offline(&self) -> bool {
-        self.offline(OfflinePlace { folder: Path::new("/"), model: "" }).is_some()
-    }
-
-    /// How it runs on a scripted model: as is known of it, and as the settings say.
-    fn offline(&self, place: OfflinePlace<'_>) -> Option<Offline> {
-        let at_model = |(name, value): (&str, &str)| (name.to_owned(), value.replace(MODEL_URL, place.model));
-        let told = self.settings.verify_env.iter().map(|(name, value)| at_model((name, value)));
-        let program = self.program().map_or(&[][..], |program| program.env);
-        let mut offline = match self.agent.offline(place) {
-            Some(offline) => offline,
-            None if self.settings.verify_env.is_empty() && program.is_empty() => return None,
-            None => Offline {
-                arguments: self.settings.args.clone(),
-                env: program.iter().copied().map(at_model).collect(),
-                files: Vec::new(),
-                calls: guess::CALLS,
-            },
-        };
-        offline.env.extend(told);
-        Some(offline)
-    }
-
-    /// What is known of it by its program, if it is one of the settings that speaks ACP.
-    fn program(&self) -> Option<&'static Program> {
-        let speaks_acp = self.settings.driver.as_deref() == Some("acp");
-        speaks_acp.then(|| Program::of(&self.path)).flatten()
-    }
-
-    /// What it did when it was recorded, or what another agent did of which this is a version: one of the settings speaks as
-    /// its driver says, and one that speaks ACP is known by its program.
-    pub fn recorded(&self) -> Option<RecordedAgent> {
-        match self.settings.driver.as_deref() {
-            None => RecordedAgent::of(self.agent.name()),
-            Some("acp") => self.program().and_then(Program::recorded),
-            Some(driver) => RecordedAgent::of(driver),
-        }
-    }
-
-    /// Why this scenario cannot be played with it, if it cannot.
-    pub fn why_not(&self, scenario: &Scenario) -> Option<WhyNot> {
-        let can = self.agent.capabilities();
-        if scenario.model.is_some() && !self.runs_offline() {
-            return Some(WhyNot::NoModel);
-        }
-        match scenario.mode.filter(|_| !scenario.is_offered(&can)) {
-            Some(mode) => Some(WhyNot::NoMode(mode)),
-            None => (!scenario.fits(&can)).then_some(WhyNot::Unable),
-        }
-    }
-
-    /// Plays a scenario, in a folder below this one that is gone afterwards.
-    pub async fn play(&self, scenario: &Scenario, below: &Path) -> Result<Played> {
-        let stage = ScenarioStage::set_up(self, scenario, below).await?;
-        let mode = scenario.mode_for(&self.agent.capabilities());
-        let mut talk = ScenarioClient::open(&stage, self.agent.name(), mode).await?;
-        let mut fault = None;
-        for step in &scenario.steps {
-            if let Err(error) = talk.take(step).await {
-                fault = Some(format!("{error:#}"));
-                break;
-            }
-        }
-        let events = talk.events;
-        let shape = shape_of(&events.iter().map(|event| &**event).collect::<Vec<_>>(), scenario);
-        let ready = events.iter().find_map(|event| match &event.body {
-            Body::SessionReady(ready) => ready.version.clone(),
-            _ => None,
-        });
-        let version = ready.or_else(|| self.version.clone());
-        let capture = Capture {
-            driver: self.agent.driver_name().to_owned(),
-            agent: [Some(self.agent.name()), version.as_deref()]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join("-"),
-            scenario: scenario.name.clone(),
-            entries: stage.strike().await,
-        };
-        Ok(Played { shape, version, fault, capture, events })
-    }
-
-    /// How it is run on a stage, and with what around it.
-    fn settings(&self, folder: &Path, offline: Option<&Offline>) -> (AgentSettings, Surroundings) {
-        let Some(offline) = offline else { return (self.settings.clone(), self.around.clone()) };
-        let path = self.around.var("PATH").cloned().unwrap_or_default();
-        let at = |name: &str| folder.join(name).into_os_string();
-        let around = Surroundings::of([
-            ("PATH", path),
-            ("HOME", at("home")),
-            ("TMPDIR", at("tmp")),
-            ("LANG", "C.UTF-8".into()),
-        ]);
-        let settings = AgentSettings {
-            path: Some(self.path.clone()),
-            args: offline.arguments.clone(),
-            env: offline.env.clone(),
-            ..AgentSettings::default()
-        };
-        (settings, around)
-    }
+    /// Dropping these senders stops the model and the other servers.
+    _serving: Vec<oneshot::Sender<()>>,
+    _door: Option<StageDoor>,
 }
 
 impl ScenarioStage {
-    async fn set_up(found: &InstalledAgent, scenario: &Scenario, below: &Path) -> Result<Self> {
+    pub(super) async fn set_up(found: &InstalledAgent, below: &Path) -> Result<Self> {
         let folder = StageFolder::new(below)?;
         enclose(&folder).await;
-        for (name, text) in &scenario.files {
-            std::fs::write(folder.work().join(name), text).with_context(|| format!("cannot write {name}"))?;
-        }
         let listener = TcpListener::bind("127.0.0.1:0").await.context("no port for the scripted model")?;
-        let root = format!("http://{}", listener.local_addr()?);
-        let offline = found.offline(OfflinePlace { folder: &folder.path, model: &root });
-        let (model, serving) = match &offline {
-            Some(offline) => {
-                lay_out(&folder.path, offline)?;
-                let work = folder.work();
-                let script = scenario.script(&offline.calls, &work.display().to_string())?;
-                let model = Model::new(script);
-                (Some(model.clone()), Some(serve(model, listener)))
+        let mut root = format!("http://{}", listener.local_addr()?);
+        let (mut model, mut serving) = (None, Vec::new());
+        if found.runs_offline() {
+            let scripted = Model::new(Script::from_value(json!([]))?);
+            serving.push(serve(|stop| scripted.clone().serve(listener, stop)));
+            model = Some(scripted);
+            if let Some(api) = found.gateway {
+                let listener = TcpListener::bind("127.0.0.1:0").await.context("no port for the gateway")?;
+                let gateway = Gateway::new(&format!("{root}/v1"), api, None)?;
+                root = format!("http://{}", listener.local_addr()?);
+                serving.push(serve(|stop| gateway.serve(listener, stop)));
             }
-            None => (None, None),
-        };
+        }
+        let offline = found.offline(OfflinePlace { folder: &folder.path, model: &root });
+        if let Some(offline) = &offline {
+            lay_out(&folder.path, offline)?;
+        }
         let (settings, surroundings) = found.settings(&folder.path, offline.as_ref());
-        let tape = Arc::<Mutex<Vec<Entry>>>::default();
+        let tape = Arc::<Mutex<Vec<CaptureEntry>>>::default();
         let written = Arc::clone(&tape);
-        let config = AnchorConfig {
+        let hub = Hub::new(Arc::new(MemoryLog::default()));
+        let mut config = AnchorConfig {
             agents: vec![Agent::clone(&found.agent)],
             settings: [(found.agent.name().to_owned(), settings)].into(),
             surroundings,
@@ -239,7 +79,8 @@ impl ScenarioStage {
             linger: Duration::ZERO,
             ..AnchorConfig::default()
         };
-        let hub = Hub::new(Arc::new(MemoryLog::default()));
+        let calls_back = table::calls_back(&*found.agent, &config.settings[found.agent.name()]);
+        let door = if calls_back { Some(StageDoor::open(&hub, &mut config).await?) } else { None };
         let deliver_to = hub.clone();
         let anchor = Anchor::start(
             config,
@@ -249,12 +90,25 @@ impl ScenarioStage {
             }),
         );
         hub.attach(anchor.sender());
-        let memory_in_log = found.agent.capabilities().memory_in_log;
-        Ok(Self { folder, model, hub, tape, memory_in_log, anchor: Some(anchor), _serving: serving })
+        let calls = offline.map(|offline| offline.calls);
+        Ok(Self { folder, model, hub, tape, calls, anchor: Some(anchor), _serving: serving, _door: door })
     }
 
-    /// The processes that run, the latest last.
-    pub(super) fn running(&self) -> Vec<Pid> {
+    /// Prepares a scenario: its script, and a work tree with its files and nothing of the previous scenario.
+    pub(super) fn prepare(&self, scenario: &Scenario) -> Result<()> {
+        let work = self.folder.work();
+        self.folder.clear().context("cannot clear the work tree")?;
+        for (name, text) in &scenario.files {
+            std::fs::write(work.join(name), text).with_context(|| format!("cannot write {name}"))?;
+        }
+        if let Some((model, calls)) = self.model.as_ref().zip(self.calls.as_ref()) {
+            model.replace(scenario.script(calls, &work.display().to_string())?);
+        }
+        Ok(())
+    }
+
+    /// The running processes, the latest last.
+    fn running(&self) -> Vec<Pid> {
         let mut running = Vec::new();
         for entry in lock(&self.tape).iter() {
             let pid = || {
@@ -264,29 +118,44 @@ impl ScenarioStage {
             match entry.dir {
                 Direction::Spawn => running.extend(pid()),
                 Direction::Exit => running.retain(|running| Some(*running) != pid()),
-                Direction::ToAgent | Direction::FromAgent | Direction::Stderr | Direction::Note => {}
+                Direction::ToAgent
+                | Direction::FromAgent
+                | Direction::Stderr
+                | Direction::Note
+                | Direction::Told => {}
             }
         }
         running
     }
 
-    /// Ends the agent and takes everything away. What is left is the wire, with made-up paths in place of the private ones.
-    async fn strike(mut self) -> Vec<Entry> {
-        // Some would wait for their own reasons before they go, and nothing more is wanted of them.
+    /// Kills the agent and its child processes. The tape does not name a process that lives for one turn
+    /// only; its work tree identifies it.
+    pub(super) fn kill(&self) -> Result<()> {
+        let in_work_tree = || rustix::process::getpgid(Some(works_in(&self.folder.work())?)).ok();
+        let agent = self.running().pop().or_else(in_work_tree).context("no agent runs")?;
+        Ok(rustix::process::kill_process_group(agent, rustix::process::Signal::KILL)?)
+    }
+
+    /// Ends the agent and deletes the stage. Returns the wire, with made-up paths instead of the private
+    /// paths.
+    pub(super) async fn strike(mut self) -> Vec<CaptureEntry> {
+        // Some agents would wait before they end, and nobody needs them any longer.
         for pid in self.running() {
             let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::TERM);
         }
         if let Some(anchor) = self.anchor.take() {
             anchor.shutdown().await;
         }
-        let plain =
-            |entry: &Entry| Entry::said(entry.t, entry.dir, &made_up(&entry.line(), &self.folder.path));
+        let plain = |entry: &CaptureEntry| {
+            let said = made_up(&entry.line(), &self.folder.path);
+            CaptureEntry { process: entry.process, ..CaptureEntry::said(entry.t, entry.dir, &said) }
+        };
         lock(&self.tape).iter().map(plain).collect()
     }
 }
 
-/// The same line with made-up paths in place of the private ones, which an agent may also name as seen from any folder
-/// above, as from the root of a repository.
+/// A line with made-up paths instead of the private paths. An agent may also write a path relative to any
+/// parent folder, for example to the root of a repository.
 fn made_up(line: &str, folder: &Path) -> String {
     let whole = folder.display().to_string();
     let mut line = line
@@ -306,7 +175,7 @@ fn made_up(line: &str, folder: &Path) -> String {
 }
 
 impl Drop for ScenarioStage {
-    /// Whoever is interrupted goes at once, and an agent that is a server would stay.
+    /// An interrupted verb ends at once; an agent that is a server would outlive it.
     fn drop(&mut self) {
         for pid in self.running() {
             let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
@@ -314,7 +183,8 @@ impl Drop for ScenarioStage {
     }
 }
 
-/// Makes the work tree a repository, so that no agent looks for one, or for settings of a project, in the folders above.
+/// Makes the work tree a repository, so that no agent searches the parent folders for a repository or for a
+/// project's settings.
 async fn enclose(folder: &StageFolder) {
     let mut git = tokio::process::Command::new("git");
     git.args(["init", "--quiet"]).current_dir(folder.work()).env("HOME", folder.path.join("home"));
@@ -337,24 +207,31 @@ fn lay_out(folder: &Path, offline: &Offline) -> Result<()> {
     Ok(())
 }
 
-fn serve(model: Model, listener: TcpListener) -> oneshot::Sender<()> {
+/// Runs a server until the sender is dropped.
+fn serve<F, E>(begin: impl FnOnce(StopSignal) -> F) -> oneshot::Sender<()>
+where
+    F: Future<Output = Result<(), E>> + Send + 'static,
+    E: std::fmt::Display,
+{
     let (serving, stop) = oneshot::channel::<()>();
+    let served = begin(Box::pin(async move {
+        let _ = stop.await;
+    }));
     tokio::spawn(async move {
-        let stop = async {
-            let _ = stop.await;
-        };
-        if let Err(error) = model.serve(listener, stop).await {
-            tracing::warn!(%error, "the scripted model stopped");
+        if let Err(error) = served.await {
+            tracing::warn!(%error, "a server of the stage stopped");
         }
     });
     serving
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+type StopSignal = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A folder that is gone when it is dropped.
+/// A folder that is deleted when it is dropped.
 #[derive(Debug)]
 pub(super) struct StageFolder {
     pub(super) path: PathBuf,
@@ -375,15 +252,28 @@ impl StageFolder {
         Ok(folder)
     }
 
-    /// The work tree.
+    /// The path of the work tree.
     pub(super) fn work(&self) -> PathBuf {
         self.path.join("work")
+    }
+
+    /// Deletes what the agent made in the work tree, and what a command made beside the work tree.
+    fn clear(&self) -> std::io::Result<()> {
+        let made = |folder: &Path| {
+            let all = std::fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
+            let shown = all.into_iter().filter(|one| !one.file_name().as_encoded_bytes().starts_with(b"."));
+            std::io::Result::Ok(shown.map(|one| one.path()).collect::<Vec<_>>())
+        };
+        for path in made(&self.work())?.iter().chain(made(&self.path)?.iter().filter(|path| path.is_file())) {
+            if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) }?;
+        }
+        Ok(())
     }
 }
 
 impl Drop for StageFolder {
     fn drop(&mut self) {
-        // A process that was killed may still write; what is left then is in the data folder, and small.
+        // A killed process may still write. A small rest then stays in the data folder.
         if let Err(error) = std::fs::remove_dir_all(&self.path) {
             tracing::debug!(%error, "a folder is left");
         }

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use longshore::scenario::InstalledAgent;
-use longshore_drivers::discover::{AgentSettings, Surroundings, Transport, Versions};
+use longshore_drivers::discover::{AgentSettings, Transport};
 use longshore_drivers::offline::{Offline, OfflinePlace};
 use longshore_drivers::table;
 use serde_json::json;
@@ -43,7 +42,7 @@ pub(crate) fn places() -> Vec<(&'static str, PathBuf)> {
 }
 
 /// The last Claude Code that calls back where it is told to.
-fn calls_back() -> AgentSettings {
+pub(super) fn calls_back() -> AgentSettings {
     let program = modules().join("@anthropic-ai/claude-agent-sdk/cli.js").display().to_string();
     AgentSettings {
         driver: Some("claude".to_owned()),
@@ -88,37 +87,6 @@ fn built_in_on_every_api(root: &str) -> Vec<(String, AgentSettings)> {
         (format!("{name}{suffix}"), AgentSettings { driver, more, ..AgentSettings::default() })
     };
     apis.into_iter().flat_map(|api| [of(api, "", 128_000), of(api, "-small", 3_000)]).collect()
-}
-
-/// What a stage wants to know of an agent.
-pub(super) async fn found(name: &str) -> InstalledAgent {
-    let path = ("PATH", PathBuf::from(std::env::var_os("PATH").unwrap()));
-    let around = Surroundings::of(places().into_iter().chain([path]));
-    let settings = match name {
-        // It is there once somebody has said where a model is.
-        "react" => {
-            let path = Some(env!("CARGO_BIN_EXE_longshore").into());
-            let env = [("OPENAI_API_KEY".to_owned(), "none".to_owned())].into();
-            AgentSettings { path, env, ..AgentSettings::default() }
-        }
-        "claude-agent-acp" => speaks_acp(name, &[]),
-        "qwen" => speaks_acp(name, &["--acp"]),
-        _ => AgentSettings::default(),
-    };
-    let agents = table::all(&[(name.to_owned(), settings.clone())].into()).unwrap();
-    let agent = agents.into_iter().find(|agent| agent.name() == name).unwrap();
-    let info = Versions::default().describe(&agent, &settings, &around).await;
-    InstalledAgent::new(agent, &info, settings, around).unwrap()
-}
-
-/// An agent of the settings that speaks ACP.
-fn speaks_acp(program: &str, more: &[&str]) -> AgentSettings {
-    let command = [agent(program).display().to_string()].into_iter();
-    AgentSettings {
-        driver: Some("acp".to_owned()),
-        command: command.chain(more.iter().map(|word| (*word).to_owned())).collect(),
-        ..AgentSettings::default()
-    }
 }
 
 /// What they need to run without an account, by name.

@@ -10,7 +10,7 @@ use longshore_model::lifecycle::TurnOutcome;
 use serde_json::{Value, json};
 
 use super::rig::{Rig, Talk, WITHIN, until};
-use super::story::{CLAUDE, CLAUDE_AGENT_ACP, CLAUDE_CODE_ACP, CLAUDE_NEXT, QWEN, StoryAgent, steps};
+use super::scripted::{CLAUDE, CLAUDE_AGENT_ACP, CLAUDE_CODE_ACP, CLAUDE_NEXT, QWEN, ScriptedAgent, steps};
 
 const CART: &str = "def total(prices, discount):\n    return sum(prices) + discount\n";
 
@@ -39,7 +39,7 @@ fn lines_of(change: &FileChange) -> Vec<&str> {
     change.diff.lines().filter(|line| !line.starts_with("---") && !line.starts_with("+++")).collect()
 }
 
-async fn sees_the_change(cast: &StoryAgent, edits: fn(&str) -> [Value; 2]) {
+async fn sees_the_change(cast: &ScriptedAgent, edits: fn(&str) -> [Value; 2]) {
     let rig = Rig::with(json!([])).await;
     let path = rig.work().join("cart.py");
     std::fs::write(&path, CART).unwrap();
@@ -132,7 +132,7 @@ async fn what_a_stopped_command_was_for_is_not_taken_for_its_output() {
 }
 
 /// While it plans, it asks a person before it does anything.
-async fn asks_while_it_plans(cast: &StoryAgent) {
+async fn asks_while_it_plans(cast: &ScriptedAgent) {
     let story = json!([{ "do": [(cast.run)("echo x > made.txt")] }, { "do": [{ "say": "Done." }] }]);
     let rig = Rig::with(steps(story)).await;
     let mut talk: Talk = rig.open_with(cast.name, "plan").await;
@@ -170,7 +170,7 @@ fn plan_story(rig: &Rig) -> Value {
     ]))
 }
 
-async fn goes_ahead_with_its_plan(cast: &StoryAgent) {
+async fn goes_ahead_with_its_plan(cast: &ScriptedAgent) {
     for (decision, mode) in [("allow_once", Mode::Ask), ("allow_session", Mode::AutoEdit)] {
         let rig = Rig::with(json!([])).await;
         rig.model.replace(longshore_models::script::Script::from_value(plan_story(&rig)).unwrap());

@@ -11,7 +11,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use super::agents::agent;
 use super::rig::{Rig, TOKEN, WITHIN};
-use super::story::steps;
+use super::scripted::steps;
 
 type Wire = WebSocketStream<MaybeTlsStream<TcpStream>>;
 

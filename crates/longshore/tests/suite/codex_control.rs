@@ -1,8 +1,7 @@
-//! The real codex: interrupted, steered, queued, killed, revived, forked, recorded.
+//! The real codex: interrupted, steered, killed, revived, forked.
 
 use longshore_model::event::{Body, Event};
 use longshore_model::info::Activity;
-use longshore_model::item::ToolStatus;
 use longshore_model::lifecycle::{FaultCode, TurnOutcome};
 use serde_json::{Value, json};
 
@@ -27,19 +26,6 @@ async fn an_interrupt_during_text_keeps_what_was_said() {
     let turn = talk.prompt("go on").await;
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed);
     assert_eq!(talk.messages().last(), Some(&"Next."));
-}
-
-#[tokio::test]
-async fn an_interrupt_during_a_command_closes_it() {
-    let rig = Rig::with(json!([{ "do": [{ "call": "exec_command", "args": { "cmd": "echo begun; sleep 30", "yield_time_ms": 30000 } }] }])).await;
-    let mut talk = rig.talk("full", "run").await;
-    talk.until_event("it runs", |event| matches!(event.body, Body::ToolStarted(_))).await;
-    talk.call("interrupt", json!({})).await.unwrap();
-    assert_eq!(talk.until_turn_ends(talk.last_turn()).await, TurnOutcome::Interrupted);
-    let closed = talk.events.iter().any(
-        |event| matches!(&event.body, Body::ToolFinished(outcome) if outcome.status == ToolStatus::Cancelled),
-    );
-    assert!(closed, "{}", talk.story());
 }
 
 #[tokio::test]
@@ -82,22 +68,6 @@ async fn a_steering_message_cuts_what_the_agent_says_and_stands_behind_it() {
         .collect();
     assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{order:?}\n{shown}");
     assert!(!shown.contains("queued:"), "{shown}");
-}
-
-#[tokio::test]
-async fn prompts_wait_for_their_turn() {
-    let rig = Rig::with(json!([
-        { "do": [{ "say": "One.", "chunks": 4, "delay_ms": 50 }] },
-        { "do": [{ "say": "Two." }] },
-        { "do": [{ "say": "Three." }] },
-    ]))
-    .await;
-    let mut talk = rig.talk("full", "first").await;
-    talk.prompt("second").await;
-    let last = talk.prompt("third").await;
-    talk.until_turn_ends(last).await;
-    assert_eq!(talk.messages(), ["One.", "Two.", "Three."]);
-    assert_eq!(talk.said(|body| matches!(body, Body::UserMessage { .. })), ["first", "second", "third"]);
 }
 
 #[tokio::test]

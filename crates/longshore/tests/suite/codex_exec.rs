@@ -1,5 +1,6 @@
 //! What is particular to `codex exec`: a process for each turn, and a session that needs none.
 
+use longshore_model::capability::Mode;
 use longshore_model::event::{Body, Event};
 use longshore_model::id::Seq;
 use longshore_model::info::{Activity, SessionInfo};
@@ -192,6 +193,9 @@ async fn without_a_mode_it_works_in_the_one_that_allows_least_and_a_mode_that_it
     let words = "codex-exec has no mode ask; its modes are plan, auto-edit, full";
     assert!(refused.status.code() == Some(1) && err(&refused).contains(words), "{}", err(&refused));
     assert_eq!(out(&longshore(&rig, &["ls"]).await), "", "no session is left behind");
+    assert!(rig.model.requests().requests.is_empty(), "the model is not asked");
+    let can = rig.open_with(AGENT, "full").await.info().await.capabilities;
+    assert!(!can.approvals && !can.streaming && !can.modes.contains(&Mode::Ask), "{can:?}");
 
     let run = longshore(&rig, &["run", AGENT, "hi"]).await;
     assert!(run.status.success() && out(&run).contains("Hello."), "{}{}", out(&run), err(&run));

@@ -1,6 +1,6 @@
-//! The real codex: turns that talk, run, change, plan, ask and fail.
+//! The real codex: what turns of it do that no scenario tells.
 
-use longshore_model::approval::{Decision, Subject};
+use longshore_model::approval::Subject;
 use longshore_model::event::Body;
 use longshore_model::item::{PlanStatus, ToolStatus};
 use longshore_model::lifecycle::{TurnErrorCode, TurnOutcome};
@@ -11,14 +11,6 @@ use super::rig::{Rig, Talk};
 
 fn run(command: &str) -> serde_json::Value {
     json!({ "call": "exec_command", "args": { "cmd": command, "yield_time_ms": 30_000 } })
-}
-
-fn tool_statuses(talk: &Talk) -> Vec<ToolStatus> {
-    let finished = talk.events.iter().filter_map(|event| match &event.body {
-        Body::ToolFinished(outcome) => Some(outcome.status),
-        _ => None,
-    });
-    finished.collect()
 }
 
 #[tokio::test]
@@ -48,53 +40,6 @@ async fn a_plain_turn_with_reasoning() {
     let info = talk.info().await;
     assert_eq!((info.title.as_str(), info.preview.as_deref()), ("hi", Some("Hello from the script.")));
     assert!(info.native.is_some() && info.context_percent.is_some());
-}
-
-#[tokio::test]
-async fn a_command_that_is_approved_runs() {
-    let rig = Rig::with(json!([
-        { "do": [run("echo made > made.txt; cat made.txt")] },
-        { "do": [{ "say": "Done." }] },
-    ]))
-    .await;
-    let mut talk = rig.talk("ask", "make it").await;
-    let asked = talk.until_asked(1).await;
-    assert!(
-        matches!(&asked[0].request.subject, Subject::Command { command, .. } if command.contains("made.txt"))
-    );
-    assert!(!rig.work().join("made.txt").exists(), "nothing runs before the answer");
-    talk.decide(&asked[0], "allow_once").await.unwrap();
-    assert_eq!(talk.until_turn_ends(talk.last_turn()).await, TurnOutcome::Completed);
-    assert_eq!(tool_statuses(&talk), [ToolStatus::Completed]);
-    assert_eq!(talk.said(|body| matches!(body, Body::ToolFinished(_))), ["made\n"]);
-    assert_eq!(std::fs::read_to_string(rig.work().join("made.txt")).unwrap(), "made\n");
-    let decided = talk.events.iter().any(|event| {
-        matches!(&event.body, Body::ApprovalDecided { decision, .. } if decision.decision == Decision::AllowOnce && decision.by == "owner")
-    });
-    assert!(decided, "{}", talk.story());
-}
-
-#[tokio::test]
-async fn a_command_that_is_declined_does_not_run_and_the_turn_goes_on() {
-    let rig = Rig::with(json!([{ "do": [run("touch made")] }, { "do": [{ "say": "Then not." }] }])).await;
-    let mut talk = rig.talk("ask", "make it").await;
-    let asked = talk.until_asked(1).await;
-    talk.decide(&asked[0], "deny").await.unwrap();
-    assert_eq!(talk.until_turn_ends(talk.last_turn()).await, TurnOutcome::Completed);
-    assert_eq!(tool_statuses(&talk), [ToolStatus::Declined]);
-    assert_eq!(talk.messages(), ["Then not."]);
-    assert!(!rig.work().join("made").exists());
-}
-
-#[tokio::test]
-async fn a_command_that_is_cancelled_ends_the_turn() {
-    let rig = Rig::with(json!([{ "do": [run("touch made")] }])).await;
-    let mut talk = rig.talk("ask", "make it").await;
-    let asked = talk.until_asked(1).await;
-    talk.decide(&asked[0], "cancel").await.unwrap();
-    assert_eq!(talk.until_turn_ends(talk.last_turn()).await, TurnOutcome::Interrupted);
-    assert!(!rig.work().join("made").exists());
-    assert_eq!(talk.info().await.approvals, []);
 }
 
 #[tokio::test]
@@ -140,6 +85,7 @@ async fn two_clients_answer_one_approval_at_the_same_moment() {
     assert_eq!(record(&talk).len(), 1);
     assert_eq!(record(&talk), record(&other), "both see the same record");
     let Body::ApprovalDecided { decision, .. } = &record(&talk)[0].body else { unreachable!() };
+    assert_eq!(decision.by, "owner");
     assert_eq!(
         serde_json::to_value(decision).unwrap(),
         refused.details["decision"],

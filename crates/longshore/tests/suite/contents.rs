@@ -6,12 +6,12 @@ use longshore_model::timeline::Content;
 use serde_json::{Value, json};
 
 use super::rig::Rig;
-use super::story::{CLAUDE, CLAUDE_AGENT_ACP, CLAUDE_NEXT, CODEX, OPENCODE, REACT, StoryAgent, steps};
+use super::scripted::{CLAUDE, CLAUDE_AGENT_ACP, CLAUDE_NEXT, CODEX, OPENCODE, REACT, ScriptedAgent, steps};
 
 /// A picture of one dot.
 const DOT: &[u8] = b"\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\x0d\x49\x44\x41\x54\x78\xda\x63\xfc\xcf\xc0\x50\x0f\x00\x04\x85\x01\x80\x84\xa9\x8c\x21\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82";
 
-async fn shows_a_picture(cast: &StoryAgent, tool: &str, argument: &str) {
+async fn shows_a_picture(cast: &ScriptedAgent, tool: &str, argument: &str) {
     let rig = Rig::with(json!([])).await;
     let path = rig.work().join("dot.png");
     std::fs::write(&path, DOT).unwrap();
@@ -56,7 +56,7 @@ async fn a_picture_that_the_built_in_agent_views_is_kept() {
 }
 
 /// The model hears how hard to think, from the beginning and after a change.
-async fn thinks_as_hard_as_it_is_told(cast: &StoryAgent, heard: fn(&Value) -> Option<&str>) {
+async fn thinks_as_hard_as_it_is_told(cast: &ScriptedAgent, heard: fn(&Value) -> Option<&str>) {
     let story = steps(json!([{ "do": [{ "say": "One." }] }, { "do": [{ "say": "Two." }] }]));
     let rig = Rig::with(story).await;
     let mut talk = rig.open_thinking(cast.name, "ask", "low").await;

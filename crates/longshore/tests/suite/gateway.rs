@@ -21,30 +21,7 @@ use tokio::sync::oneshot;
 
 use super::rig::{Rig, WITHIN};
 use super::script_server::Served;
-use super::story::{self, CLAUDE, CODEX, REACT, StoryAgent};
-
-const CODEX_ON_CHAT: StoryAgent = StoryAgent { through: Some("chat"), ..CODEX };
-const CODEX_ON_MESSAGES: StoryAgent = StoryAgent { through: Some("messages"), ..CODEX };
-const CLAUDE_ON_CHAT: StoryAgent = StoryAgent { through: Some("chat"), ..CLAUDE };
-const REACT_ON_RESPONSES: StoryAgent = StoryAgent { through: Some("responses"), ..REACT };
-
-macro_rules! story {
-    ($($agent:ident, $cast:ident: $($step:ident)*;)*) => {$(
-        mod $agent { $(
-            #[tokio::test]
-            async fn $step() {
-                super::story::$step(&super::$cast).await;
-            }
-        )* }
-    )*};
-}
-
-story! {
-    codex_on_chat, CODEX_ON_CHAT: plain allowed edit parallel interrupt model_error revive;
-    codex_on_messages, CODEX_ON_MESSAGES: plain edit;
-    claude_on_chat, CLAUDE_ON_CHAT: plain allowed edit model_error;
-    react_on_responses, REACT_ON_RESPONSES: plain allowed parallel;
-}
+use super::scripted::CODEX;
 
 #[tokio::test]
 async fn codex_patches_a_file_on_a_service_that_only_chats() {

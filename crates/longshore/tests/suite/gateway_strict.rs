@@ -13,10 +13,10 @@ use tokio::sync::Barrier;
 
 use super::gateway::{gateway, on};
 use super::rig::Rig;
-use super::story::{CLAUDE, CODEX, StoryAgent};
+use super::scripted::{CLAUDE, CODEX, ScriptedAgent};
 
 /// A turn with two calls, one after the other, and a second turn; on a service that insists.
-async fn two_turns(rig: Rig, cast: &StoryAgent, insists: Value) {
+async fn two_turns(rig: Rig, cast: &ScriptedAgent, insists: Value) {
     let call = |id: &str| {
         let mut call = (cast.run)(&format!("echo {id}"));
         (call["id"], call["signature"]) = (json!(id), json!(format!("signature of {id}")));
@@ -54,7 +54,7 @@ fn thoughts() -> Value {
 
 #[tokio::test]
 async fn the_built_in_agent_gives_a_service_its_thoughts_back() {
-    two_turns(Rig::with(json!([])).await, &super::story::REACT, thoughts()).await;
+    two_turns(Rig::with(json!([])).await, &super::scripted::REACT, thoughts()).await;
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn the_built_in_agent_remembers_thoughts_when_it_is_killed() {
 }
 
 /// Prompts without calls; with one of them that fails, and a summary after it.
-async fn turns_are_taken(rig: Rig, cast: &StoryAgent, fails: bool) {
+async fn turns_are_taken(rig: Rig, cast: &ScriptedAgent, fails: bool) {
     let steps = json!([
         { "when": { "tools": false }, "do": [{ "say": "They spoke." }], "repeat": "forever" },
         { "do": [{ "say": "First." }] },
@@ -118,7 +118,7 @@ async fn turns_are_taken(rig: Rig, cast: &StoryAgent, fails: bool) {
 
 #[tokio::test]
 async fn the_built_in_agent_takes_turns() {
-    turns_are_taken(Rig::with(json!([])).await, &super::story::REACT, true).await;
+    turns_are_taken(Rig::with(json!([])).await, &super::scripted::REACT, true).await;
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ words_after_results! {
 }
 
 /// A call of an answer without a thought, on a service that wants none; then it wants all that it never gave.
-async fn what_was_never_thought_is_filled_in(rig: Rig, cast: &StoryAgent) {
+async fn what_was_never_thought_is_filled_in(rig: Rig, cast: &ScriptedAgent) {
     let title = json!({ "when": { "tools": false }, "do": [{ "say": "A title" }], "repeat": "forever" });
     let steps = json!([title, { "do": [(cast.run)("echo x")] }, { "do": [{ "say": "Seen." }] }]);
     rig.model.replace(longshore_models::script::Script::from_value(steps).unwrap());
@@ -199,7 +199,7 @@ async fn what_was_never_thought_is_filled_in(rig: Rig, cast: &StoryAgent) {
 
 #[tokio::test]
 async fn the_built_in_agent_fills_in_what_was_never_thought() {
-    what_was_never_thought_is_filled_in(Rig::with(json!([])).await, &super::story::REACT).await;
+    what_was_never_thought_is_filled_in(Rig::with(json!([])).await, &super::scripted::REACT).await;
 }
 
 #[tokio::test]

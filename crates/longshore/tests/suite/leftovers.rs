@@ -4,7 +4,7 @@ use longshore_model::lifecycle::TurnOutcome;
 use serde_json::{Value, json};
 
 use super::rig::{Rig, Talk, processes, processes_with, until};
-use super::story::{CODEX, OPENCODE, steps};
+use super::scripted::{CODEX, OPENCODE, steps};
 
 /// An agent that cares neither for SIGTERM nor for the end of its input, with a child in its group and one that left it.
 pub(super) const RUDE: &str = r#"

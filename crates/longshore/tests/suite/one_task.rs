@@ -1,10 +1,9 @@
-//! One task through every driver: the real agents, the same timeline.
+//! One task through every driver: the same timeline. Compared is what every agent was recorded with; that each still does so
+//! is found out in `scenarios.rs`, where all of them play the task.
 
 use longshore::scenario::shape::essence;
-use longshore::scenario::{Shape, differences, scenario};
+use longshore::scenario::{RecordedAgent, Shape, differences};
 use serde_json::json;
-
-use super::agents::found;
 
 /// The task as everybody should tell it: a command with its output, a change with its diff, an approval for each, a
 /// report, and the end of the turn.
@@ -63,31 +62,17 @@ const DIFFERS: [(&str, &[&str]); 12] = [
     ("qwen", &[SHOWS_UPDATE, UPDATE]),
 ];
 
-/// Set in the process that plays. Its anchor adopts orphans, and would end hubs that other tests leave in the background.
-const APART: &str = "TEST_IN_A_PROCESS_OF_ITS_OWN";
-
-#[tokio::test]
-async fn the_same_task_has_the_same_shape_with_every_agent() {
-    if std::env::var_os(APART).is_none() {
-        let mut apart = tokio::process::Command::new(std::env::current_exe().unwrap());
-        apart.args(["--exact", "suite::one_task::the_same_task_has_the_same_shape_with_every_agent"]);
-        let played = apart.env(APART, "1").kill_on_drop(true).output().await.unwrap();
-        let said = String::from_utf8_lossy(&played.stdout);
-        assert!(played.status.success() && said.contains("1 passed"), "{said}");
-        return;
-    }
-    let below = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let task = scenario("task").unwrap();
+#[test]
+fn the_same_task_has_the_same_shape_with_every_agent() {
     let mut faults = Vec::new();
     for (name, differs) in DIFFERS {
-        let played = found(name).await.play(task, below.path()).await.unwrap();
-        assert_eq!(played.fault, None, "{name}: {:#?}", played.shape);
-        let seen = differences(&told_by_all(), &essence(&played.shape));
+        let recorded = RecordedAgent::of(name).unwrap();
+        let seen = differences(&told_by_all(), &essence(&recorded.scenarios["task"]));
         if seen != differs {
             faults.push(format!("{name}: {seen:#?}"));
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    let known: Vec<&str> = longshore::scenario::RecordedAgent::agents().collect();
+    let known: Vec<&str> = RecordedAgent::agents().collect();
     assert_eq!(DIFFERS.map(|(name, _)| name).to_vec(), known, "every agent is asked");
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use longshore::client::{Client, News};
+use longshore::client::{Client, HubNotification};
 use longshore_drivers::capture::Narrator;
 use longshore_model::event::{Body, Draft, Event};
 use longshore_model::id::{Seq, SessionId, TurnId};
@@ -381,7 +381,7 @@ impl Talk {
 
     /// Takes in one event.
     pub(crate) async fn hear(&mut self) -> anyhow::Result<()> {
-        if let News::Event(_, event) = self.client.news().await? {
+        if let HubNotification::Event(_, event) = self.client.news().await? {
             let expected = self.events.last().map(|last| last.seq.next());
             assert!(
                 expected.is_none_or(|expected| event.seq == expected),

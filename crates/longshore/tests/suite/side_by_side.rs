@@ -6,9 +6,9 @@ use longshore_model::lifecycle::TurnOutcome;
 use serde_json::json;
 
 use super::rig::{Rig, Talk};
-use super::story::{CLAUDE, CODEX, StoryAgent, steps};
+use super::scripted::{CLAUDE, CODEX, ScriptedAgent, steps};
 
-async fn two_calls(cast: &StoryAgent) -> (Rig, Talk, TurnId) {
+async fn two_calls(cast: &ScriptedAgent) -> (Rig, Talk, TurnId) {
     let story = json!([
         { "do": [(cast.run)("echo x > a.txt"), (cast.run)("echo x > b.txt")] },
         { "do": [{ "say": "Both." }] },

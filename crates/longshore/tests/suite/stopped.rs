@@ -7,9 +7,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::rig::{Rig, until};
-use super::story::{CLAUDE, CODEX, OPENCODE, StoryAgent, steps};
+use super::scripted::{CLAUDE, CODEX, OPENCODE, ScriptedAgent, steps};
 
-async fn cut_by_a_hub_that_stops(cast: &StoryAgent) {
+async fn cut_by_a_hub_that_stops(cast: &ScriptedAgent) {
     let mut rig = Rig::with(json!([])).await;
     let begun = rig.work().join("begun.txt");
     let command = format!("echo up > {}; sleep 45", begun.display());

@@ -1,5 +1,6 @@
-//! Capabilities, which only root has: those over files are kept, because a tree may belong to somebody else; all others
-//! go, because some of them lead past Landlock (one lets root read the environment of any process).
+//! Capabilities, which only root has. A command keeps those over files, because a tree may belong to another
+//! user. It loses all others, because some lead past Landlock: one lets root read the environment of any
+//! process.
 
 use std::io;
 

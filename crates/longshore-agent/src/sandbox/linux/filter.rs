@@ -1,5 +1,5 @@
-//! What Landlock does not cover and seccomp refuses: sockets, on older kernels `truncate`, and for commands that only
-//! read all that changes a file without writing to it.
+//! The seccomp filter, for what Landlock does not cover: sockets, `truncate` on older kernels, and for
+//! commands that only read every change of a file's attributes.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,7 +1,7 @@
-//! The sandbox of Linux: Landlock for files, seccomp for system calls, a view of the file system of its own, and no
-//! capabilities that reach beyond files.
+//! The sandbox of Linux: Landlock for files, seccomp for system calls, a separate view of the file system,
+//! and no capabilities beyond files.
 //!
-//! All is made ready before a process is forked. What is left to do between fork and exec is system calls that take no
+//! Everything is prepared before the fork. Between fork and exec there are only system calls that need no
 //! memory and no lock.
 
 mod capabilities;

@@ -1,4 +1,5 @@
-//! What Landlock keeps: where is written, and for commands that only read also what is read and run.
+//! The Landlock rules: where a command may write, and for commands that only read also what they may read and
+//! run.
 
 use std::io;
 use std::os::fd::OwnedFd;

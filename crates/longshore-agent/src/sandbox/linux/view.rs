@@ -1,10 +1,11 @@
-//! A view of the file system of its own, in which all is read-only but the folders that may be written, and read-only
-//! again what is to be kept in these. Unlike Landlock it covers attributes, and knows islands in a writable folder.
-//! The folders on the way to such an island are places of their own, too: the system renames no such place, so that
-//! nothing else can be put where the island was.
+//! A separate view of the file system. In it, everything is read-only except the writable folders, and
+//! protected places inside these are read-only again. Unlike Landlock, the view covers attributes and knows
+//! read-only places inside a writable folder. The folders on the way to such a place are mount points too,
+//! which the system does not rename, so a command cannot put something else in the place.
 //!
-//! It takes a mount namespace: root may have one, others in a user namespace of their own, in which they are who they
-//! were. Where neither is allowed (in many containers), there is no view, and Landlock does what it can.
+//! The view needs a mount namespace. Root may create one; other users may create one inside a user namespace,
+//! in which they keep their identity. Where neither is allowed (in many containers), there is no view, and
+//! Landlock does what it can.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;

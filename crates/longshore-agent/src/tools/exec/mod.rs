@@ -1,4 +1,4 @@
-//! `unified_exec`: commands in terminals that go on between calls.
+//! `unified_exec`: commands in terminals that stay open between calls.
 
 mod session;
 
@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use longshore_model::host_io::Exit;
 use longshore_model::item::{ToolOutcome, ToolStatus};
-use longshore_model::work::Exit;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use self::session::TerminalSession;
-use super::bound::{Collected, WHOLE_LIMIT};
+use super::bound::{BoundedOutput, WHOLE_LIMIT};
 use super::command::{CommandSetting, Script, Surroundings, explain};
 use super::{Progress, ToolResult};
 
@@ -152,7 +152,7 @@ impl Terminals {
                 Err(fault) => return ToolResult::failed(fault),
             },
         };
-        let mut printed = Collected::new(WHOLE_LIMIT);
+        let mut printed = BoundedOutput::new(WHOLE_LIMIT);
         let patience = patience.unwrap_or(Patience { yield_ms: Some(0), until: None });
         let ended = session.hear(&mut printed, &patience, &progress, &cancel).await;
         if ended.is_some() {
@@ -206,7 +206,7 @@ impl Terminals {
 
 fn result(
     session: &TerminalSession,
-    mut printed: Collected,
+    mut printed: BoundedOutput,
     ended: Option<Exit>,
     cancelled: bool,
 ) -> ToolResult {
@@ -231,7 +231,7 @@ fn result(
     let left = session.left_behind();
     if !left.is_empty() {
         printed.remark(&format!(
-            "[it left {} running in the background, which ended with it; run what is to go on in the foreground of a session]",
+            "[the command left {} running in the background, which ended with it; a process that should continue must run in the foreground of a session]",
             left.join(", ")
         ));
     }

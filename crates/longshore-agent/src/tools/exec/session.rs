@@ -1,11 +1,11 @@
-//! One command in a terminal of its own.
+//! One command in its own terminal.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use longshore_model::work::Exit;
+use longshore_model::host_io::Exit;
 use pty_process::{OwnedReadPty, OwnedWritePty, Size};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Notify, mpsc, watch};
@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 use super::Patience;
 use crate::sandbox::Sandbox;
 use crate::tools::Progress;
-use crate::tools::bound::{Collected, Decoder, floor};
+use crate::tools::bound::{BoundedOutput, Decoder, floor};
 use crate::tools::command::{CommandSetting, Script, Surroundings};
+use longshore_drivers::host_io::terminals::exit_of;
 use longshore_drivers::leash::{self, Group, Mark};
-use longshore_drivers::work::terminals::exit_of;
 
 /// How much of what nobody has read yet is kept, in bytes: its beginning and its end.
 const UNREAD_LIMIT: usize = 1024 * 1024;
@@ -50,7 +50,7 @@ struct SharedTerminal {
 
 #[derive(Debug)]
 struct UnreadOutput {
-    unread: Collected,
+    unread: BoundedOutput,
     ended: Option<Exit>,
     /// What it had left running when it ended, and what ended with it.
     left: Vec<String>,
@@ -87,7 +87,7 @@ impl TerminalSession {
         let (reader, writer) = pty.into_split();
         let shared = Arc::new(SharedTerminal {
             said: Mutex::new(UnreadOutput {
-                unread: Collected::new(UNREAD_LIMIT),
+                unread: BoundedOutput::new(UNREAD_LIMIT),
                 ended: None,
                 left: Vec::new(),
             }),
@@ -139,7 +139,7 @@ impl TerminalSession {
     /// What was printed since the last time, and how it ended if it has. Waits for as long as the patience says.
     pub(super) async fn hear(
         &self,
-        printed: &mut Collected,
+        printed: &mut BoundedOutput,
         patience: &Patience,
         progress: &mpsc::Sender<Progress>,
         cancel: &CancellationToken,
@@ -150,7 +150,7 @@ impl TerminalSession {
         loop {
             let (unread, ended) = {
                 let mut said = self.shared.said();
-                let unread = std::mem::replace(&mut said.unread, Collected::new(UNREAD_LIMIT));
+                let unread = std::mem::replace(&mut said.unread, BoundedOutput::new(UNREAD_LIMIT));
                 (unread, said.ended.clone())
             };
             if !unread.is_empty() {

@@ -11,7 +11,7 @@ use crate::git::places;
 use crate::git::quiet::Quiet;
 use crate::tools::command::Script;
 use crate::tools::{CallApproval, CallVerdict, Risk};
-use longshore_drivers::work::files::{ResolvedPath, locate};
+use longshore_drivers::host_io::files::{ResolvedPath, locate};
 
 /// A command that the model wants to run.
 #[derive(Debug)]
@@ -132,7 +132,7 @@ pub(super) fn verdict(wish: &ProposedCommand<'_>, ground: &Ground<'_>) -> CallVe
         let why = wish.reason.map(|reason| format!(" Its reason: {reason}")).unwrap_or_default();
         reasons.push(format!("It would run outside of the sandbox.{why}"));
     } else if !ground.sandbox {
-        reasons.push("There is no sandbox here, so that it could write anywhere.".to_owned());
+        reasons.push("There is no sandbox here, so it could write anywhere.".to_owned());
     }
     if let Some(named) = &named {
         reasons.push(format!(

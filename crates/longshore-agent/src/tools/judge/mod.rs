@@ -2,16 +2,16 @@
 //!
 //! | | plan | ask | auto-edit | full |
 //! |---|---|---|---|---|
-//! | look at files of the work tree | go | go | go | go |
+//! | read files of the work tree | go | go | go | go |
 //! | commands that only read | go | go | go | go |
 //! | commands that a rule allows | no | go | go | go |
 //! | other commands | no | ask | ask | go |
 //! | change files of the work tree | no | ask | go | go |
 //! | leave the sandbox | no | ask | ask | go |
-//! | tools of MCP servers | ask if they say that they only read | ask, unless a rule allows it | the same | go |
+//! | tools of MCP servers | ask if the server says that the tool only reads, else no | ask, unless a rule allows it | the same | go |
 //! | paths outside of the work tree | ask to read, else no | ask | ask | go |
 //!
-//! Where there is no sandbox every command asks, except in full.
+//! Where there is no sandbox, every command asks, except in full.
 
 mod commands;
 mod reading;
@@ -29,7 +29,7 @@ use super::mcp::Servers;
 use super::request::ToolRequest;
 use super::{CallApproval, CallVerdict, Risk, patch};
 use crate::git::kept::Sources;
-use longshore_drivers::work::files::locate;
+use longshore_drivers::host_io::files::locate;
 
 pub(super) use commands::{Manner, manner};
 
@@ -110,9 +110,10 @@ pub(super) fn verdict(request: &ToolRequest, ground: &Ground<'_>) -> CallVerdict
                 Mode::Ask | Mode::AutoEdit => {
                     ask(format!("It calls {name}, a tool of an MCP server."), vec![name])
                 }
-                Mode::Plan if ground.servers.only_reads(target) => {
-                    ask(format!("It calls {name}, of which the server says that it only reads."), Vec::new())
-                }
+                Mode::Plan if ground.servers.only_reads(target) => ask(
+                    format!("It calls {name}, a tool that only reads, according to its server."),
+                    Vec::new(),
+                ),
                 Mode::Plan => ground.planning("call a tool that may change something"),
             }
         }
@@ -196,10 +197,8 @@ impl Ground<'_> {
             reasons.push("It changes git's own files, which can make git run programs.".to_owned());
         }
         if sources.is_none() {
-            reasons.push(
-                "Git does not tell its settings here, and this may be a file that it takes them from."
-                    .to_owned(),
-            );
+            reasons
+                .push("Git does not report its settings here, and this file may be one of them.".to_owned());
         }
         if deletes {
             risks.push(Risk::Deletes);

@@ -1,4 +1,4 @@
-//! Commands that only read, with the options that would make them do more.
+//! The commands that only read, with the options that would make them do more.
 
 /// What a program may be called with and still only read.
 struct Reads {

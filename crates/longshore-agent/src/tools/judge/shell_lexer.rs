@@ -1,7 +1,7 @@
-//! Lines for the shell that can be understood without a shell: simple commands, joined by `|`, `&&`, `||` and `;`.
+//! Parses shell lines that need no shell: simple commands, joined by `|`, `&&`, `||` and `;`.
 //!
-//! Whatever a shell would make something else of is not understood: variables, substitutions, globs, braces, tildes,
-//! redirections but to `/dev/null` and `2>&1`, groups, jobs, comments, assignments.
+//! It refuses everything that a shell would change: variables, substitutions, globs, braces, tildes,
+//! redirections except to `/dev/null` and `2>&1`, groups, jobs, comments, assignments.
 
 use std::iter::Peekable;
 use std::str::Chars;

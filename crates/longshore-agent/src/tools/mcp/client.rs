@@ -1,7 +1,9 @@
-//! The HTTP client of a server, which knows a session that the server has forgotten by more than the answer 404.
+//! The HTTP client of an MCP server. It recognises a forgotten session also when the server does not answer
+//! 404.
 //!
-//! Many servers answer 400 then, with an error that belongs to no request: whoever waits for the answer to its own
-//! would wait for ever. Told that the session has expired, the transport greets the server anew and asks once more.
+//! Many servers then answer 400, with an error that belongs to no request, so a caller would wait for ever.
+//! The client reports an expired session instead; the transport then opens a new session and repeats the
+//! request once.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The two ways to a server: its pipes, and streamable HTTP.
+//! The two ways to an MCP server: its pipes, and streamable HTTP.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! What a server asks of us: answers of people, the folder that we work in; and what it tells on its own.
+//! Requests of an MCP server to the agent: questions for people, the work tree; and the server's
+//! notifications.
 #![allow(deprecated, reason = "servers that limit themselves to the roots of their client are in wide use")]
 
 use std::path::Path;
@@ -17,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::connect;
 use crate::tools::{Elicitation, Progress};
-use longshore_drivers::schema_form::fields_of;
+use longshore_drivers::kit::schema_form::fields_of;
 
 /// Our side of one server.
 #[derive(Debug)]
@@ -58,12 +59,12 @@ impl Drop for Question<'_> {
 
 /// A call that hears what the server says. Dropped, it does no longer.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(super) struct CallListener {
     number: u64,
     hearing: Arc<Mutex<Hearing>>,
 }
 
-impl Heard {
+impl CallListener {
     /// Waits until the server has said nothing for so long, while no person kept it waiting.
     pub(super) async fn silence(&self, limit: Duration) {
         loop {
@@ -82,7 +83,7 @@ impl Heard {
     }
 }
 
-impl Drop for Heard {
+impl Drop for CallListener {
     fn drop(&mut self) {
         locked(&self.hearing).calls.retain(|(number, _)| *number != self.number);
     }
@@ -99,13 +100,13 @@ impl Handler {
     }
 
     /// Lets a call hear what the server says until it ends.
-    pub(super) fn hear(&self, progress: mpsc::Sender<Progress>) -> Heard {
+    pub(super) fn hear(&self, progress: mpsc::Sender<Progress>) -> CallListener {
         let mut hearing = locked(&self.hearing);
         hearing.begun += 1;
         hearing.last = Instant::now();
         let number = hearing.begun;
         hearing.calls.push((number, progress));
-        Heard { number, hearing: Arc::clone(&self.hearing) }
+        CallListener { number, hearing: Arc::clone(&self.hearing) }
     }
 
     /// The call that the server speaks to. Servers do not say which; the last one is the likeliest.

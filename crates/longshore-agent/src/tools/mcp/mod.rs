@@ -1,8 +1,9 @@
-//! MCP servers: programs and services that bring tools of their own.
+//! MCP servers: programs and services that offer tools.
 //!
-//! All are started at once, each within [`START_WITHIN`]. The session waits for them a while; those that take longer
-//! bring their tools when they are ready. One that does not start, or ends, harms nobody else: it is told, and its
-//! tools fail. One that says nothing during a call, for as long as [`McpSetting`] allows, is no longer waited for.
+//! The agent starts all servers at once, each within [`START_WITHIN`]. The session waits for them a while; a
+//! slower server brings its tools when it is ready. If a server does not start, or ends, the session says so
+//! and only that server's tools fail. If a server is silent during a call for as long as [`McpSetting`]
+//! allows, the call ends.
 
 mod client;
 mod connect;
@@ -46,7 +47,7 @@ pub(super) struct Servers {
 
 /// What happens to a server after the session has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum McpStart {
     /// It is ready, and its tools are there.
     Ready(String),
     /// It did not start, for this reason.
@@ -84,7 +85,7 @@ impl Servers {
     pub(super) async fn start(
         servers: Vec<McpServer>,
         setting: &McpSetting,
-    ) -> (Self, Vec<String>, mpsc::Receiver<News>) {
+    ) -> (Self, Vec<String>, mpsc::Receiver<McpStart>) {
         let (tell, mut news) = mpsc::channel(NEWS);
         let mut notices = Vec::new();
         let mut waiting: Vec<String> = Vec::new();
@@ -104,9 +105,9 @@ impl Servers {
                         let mut running = running.write().unwrap_or_else(PoisonError::into_inner);
                         running.push(Arc::new(server));
                         running.sort_by_key(|server| server.place);
-                        News::Ready(name)
+                        McpStart::Ready(name)
                     }
-                    Err(fault) => News::Failed(format!("the MCP server `{name}` did not start: {fault}")),
+                    Err(fault) => McpStart::Failed(format!("the MCP server `{name}` did not start: {fault}")),
                 };
                 // There is room for all of them.
                 let _ = tell.try_send(told);
@@ -118,8 +119,8 @@ impl Servers {
         let mut ready = Vec::new();
         while ended < waiting.len() {
             match tokio::time::timeout_at(deadline, news.recv()).await {
-                Ok(Some(News::Ready(name))) => ready.push(name),
-                Ok(Some(News::Failed(fault))) => notices.push(fault),
+                Ok(Some(McpStart::Ready(name))) => ready.push(name),
+                Ok(Some(McpStart::Failed(fault))) => notices.push(fault),
                 Ok(None) => break,
                 Err(_) => {
                     let told = |notice: &String, name: &str| {
@@ -251,7 +252,7 @@ impl Server {
     fn obituary(&self) -> String {
         let last = self.process.as_ref().and_then(ServerProcess::last_words);
         let last = last.map(|words| format!("; its last words were:\n{words}")).unwrap_or_default();
-        format!("the MCP server `{}` is gone, and its tools with it{last}", self.name)
+        format!("the MCP server `{}` has ended, so its tools fail{last}", self.name)
     }
 }
 
@@ -296,7 +297,7 @@ async fn start(server: McpServer, place: usize, setting: McpSetting) -> Result<S
     };
     let connected = match tokio::time::timeout(START_WITHIN, connecting).await {
         Ok(connected) => connected,
-        Err(_) => Err(format!("it said nothing for {} seconds", START_WITHIN.as_secs())),
+        Err(_) => Err(format!("it did not answer within {} seconds", START_WITHIN.as_secs())),
     };
     match connected {
         Ok((client, listed)) => {

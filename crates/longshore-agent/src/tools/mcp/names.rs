@@ -1,4 +1,4 @@
-//! Names of tools that every model API takes.
+//! Names of tools that every model API accepts.
 
 use std::collections::BTreeMap;
 

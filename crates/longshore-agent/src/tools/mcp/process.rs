@@ -1,4 +1,4 @@
-//! The process of a server, in a group of its own, and what it says on its standard error.
+//! The process of an MCP server, in its own group, and its standard error.
 
 use std::collections::BTreeMap;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! What a server answers, in our words.
+//! The results of an MCP server, as results of our tools.
 
 use longshore_model::command::{Attachment, AttachmentSource};
 use longshore_model::item::{ToolOutcome, ToolStatus};

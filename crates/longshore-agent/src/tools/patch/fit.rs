@@ -1,4 +1,4 @@
-//! Where a hunk fits into a file, and what the file becomes.
+//! Finds the place of a hunk in a file, and applies the hunk.
 
 use std::fmt::Write;
 

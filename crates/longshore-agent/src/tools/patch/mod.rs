@@ -1,4 +1,4 @@
-//! `apply_patch`: changes of several files in one text, made all or not at all.
+//! `apply_patch`: changes several files in one text, all or none.
 //!
 //! ```text
 //! *** Begin Patch
@@ -14,7 +14,7 @@
 //! *** End Patch
 //! ```
 //!
-//! How the lines of a hunk are found, in this order, each from where the hunk before it ended:
+//! How the tool finds the lines of a hunk, in this order, each from the end of the previous hunk:
 //!
 //! 1. Every `@@ text` names a line that comes before the hunk, or a part of it. Numbers of unified diffs
 //!    (`@@ -1,2 +1,3 @@`) are ignored.
@@ -24,7 +24,7 @@
 //! 3. `*** End of File` after a hunk prefers the end of the file. A hunk that only adds goes after its `@@` line, or to
 //!    the end of the file without one. An empty line at the end of a hunk may be missing in the file.
 //!
-//! Lines that stay are kept as the file has them. The file's line ends are kept, and whether its last line has one.
+//! Unchanged lines stay as the file has them. The file keeps its line ends, also at its last line.
 
 mod fit;
 mod parse;
@@ -34,14 +34,14 @@ use parse::{FilePatch, Patch};
 
 /// The paths that a patch names, and whether it deletes any of them.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct PatchTargets {
     pub(super) paths: Vec<String>,
     pub(super) deletes: bool,
 }
 
 /// What a patch is about, without looking at any file.
-pub(super) fn named(text: &str) -> Result<Named, String> {
-    let mut named = Named::default();
+pub(super) fn named(text: &str) -> Result<PatchTargets, String> {
+    let mut named = PatchTargets::default();
     for file in Patch::parse(text)?.files {
         match file {
             FilePatch::Add { path, .. } => named.paths.push(path),

@@ -147,7 +147,7 @@ impl<'a> Lines<'a> {
         }
         hunks.retain(|hunk: &Hunk| !hunk.lines.is_empty());
         if hunks.is_empty() && moved_to.is_none() {
-            return Err(format!("the patch names {path} and says nothing to change in it"));
+            return Err(format!("the patch names {path} but changes nothing in it"));
         }
         Ok(FilePatch::Update { path, moved_to, hunks })
     }
@@ -263,7 +263,7 @@ mod tests {
             ("*** Begin Patch\nhello\n*** End Patch", "line 2 of the patch must name a file"),
             ("*** Begin Patch\n*** Add File: a\nx\n*** End Patch", "line 3 of the patch is in a new file"),
             ("*** Begin Patch\n*** Update File: a\n*x\n*** End Patch", "line 3 of the patch must begin with"),
-            ("*** Begin Patch\n*** Update File: a\n*** End Patch", "says nothing to change"),
+            ("*** Begin Patch\n*** Update File: a\n*** End Patch", "changes nothing in it"),
         ] {
             let told = Patch::parse(text).unwrap_err();
             assert!(told.contains(fault), "{text:?}: {told}");

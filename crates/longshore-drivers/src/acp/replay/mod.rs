@@ -11,21 +11,21 @@ use std::collections::{HashMap, VecDeque};
 use std::iter;
 use std::sync::Arc;
 
-use longshore_model::anchor::{Launch, Query, Start};
+use longshore_model::anchor::{Launch, SessionsQuery, Start};
 use longshore_model::approval::{ApprovalDecision, QuestionAnswer};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
 use longshore_model::driver::{Input, Output};
 use longshore_model::event::{AgentName, Body, Draft, Raw};
+use longshore_model::host_io::HostRequestId;
 use longshore_model::id::{PromptId, QueryId, SessionId, TurnId};
-use longshore_model::work::WorkId;
 use serde_json::{Value, json};
 
 use super::{Acp, AcpRow, row};
-use crate::capture::{Capture, DEFAULT_CWD, Direction, Entry, Harness, Play, Step, Waits};
+use crate::capture::{Capture, CaptureEntry, DEFAULT_CWD, Direction, Harness, Player, ReplayStep, Waits};
 
-/// Has a driver hear a recording.
-pub fn replay(capture: &Capture) -> Vec<Step> {
+/// Replays a recording through a driver.
+pub fn replay(capture: &Capture) -> Vec<ReplayStep> {
     AcpPlayer::new(&capture.agent).hear(capture)
 }
 
@@ -36,7 +36,7 @@ pub fn recorded_row(agent: &str) -> AcpRow {
     known.cloned().unwrap_or_else(|| AcpRow::named(agent, agent))
 }
 
-/// Whoever sits between a recording and a driver.
+/// Plays a recording for a driver.
 #[derive(Debug)]
 pub struct AcpPlayer {
     stand: Harness<Acp>,
@@ -54,7 +54,7 @@ pub struct AcpPlayer {
     /// Sessions whose turn is over, which have not gone on yet.
     rested: Vec<SessionId>,
     /// What the driver wanted done when it heard the last line.
-    works: Vec<WorkId>,
+    works: Vec<HostRequestId>,
     /// What the agent waits for, by its numbers.
     asked: HashMap<String, (SessionId, Awaited)>,
 }
@@ -81,14 +81,14 @@ struct Ours {
 enum Awaited {
     /// Somebody, and the options that it gave.
     Person(Waits, Value),
-    /// Work, and the method by which it asked for it.
-    Work(WorkId, String),
+    /// What it wants of the host, and the method by which it asked for it.
+    HostRequest(HostRequestId, String),
 }
 
-impl Play for AcpPlayer {
+impl Player for AcpPlayer {
     type Driver = Acp;
 
-    fn stand(&mut self) -> &mut Harness<Acp> {
+    fn harness(&mut self) -> &mut Harness<Acp> {
         &mut self.stand
     }
 
@@ -98,7 +98,7 @@ impl Play for AcpPlayer {
     }
 
     /// A process starts, for the first session that the recorded client asks it for.
-    fn spawn(&mut self, entry: &Entry, ahead: &[Entry]) {
+    fn spawn(&mut self, entry: &CaptureEntry, ahead: &[CaptureEntry]) {
         self.stand.start(Acp::new(Arc::clone(&self.row)));
         self.theirs.clear();
         self.ours.clear();
@@ -117,7 +117,7 @@ impl Play for AcpPlayer {
         self.open(opening.unwrap_or(&Value::Null), ahead);
     }
 
-    fn client_said(&mut self, said: &Value, ahead: &[Entry]) {
+    fn client_said(&mut self, said: &Value, ahead: &[CaptureEntry]) {
         let id = said["id"].to_string();
         let Some(method) = said["method"].as_str() else {
             if let Some((session, awaited)) = self.asked.remove(&id) {
@@ -151,7 +151,7 @@ impl Play for AcpPlayer {
             }
             ("session/list", _) => {
                 self.remember(id, recorded);
-                let query = Query::Sessions { agent: self.name(), cursor: None, limit: 50 };
+                let query = SessionsQuery { agent: self.name(), cursor: None, limit: 50 }.into();
                 let query_id = QueryId::mint(&mut self.stand.cx());
                 self.feed(Input::Ask { id: query_id, query });
             }
@@ -250,7 +250,7 @@ impl AcpPlayer {
         Arc::from(self.row.name.as_ref())
     }
 
-    fn open(&mut self, request: &Value, ahead: &[Entry]) {
+    fn open(&mut self, request: &Value, ahead: &[CaptureEntry]) {
         let params = &request["params"];
         let native = params["sessionId"].as_str().map(str::to_owned);
         let start = match (request["method"].as_str(), native.clone()) {
@@ -274,7 +274,7 @@ impl AcpPlayer {
     }
 
     /// The mode that the agent will turn out to be in, so that nothing has to be set that nobody set.
-    fn mode_ahead(&self, id: &Value, ahead: &[Entry]) -> Mode {
+    fn mode_ahead(&self, id: &Value, ahead: &[CaptureEntry]) -> Mode {
         let answers = ahead.iter().filter(|entry| entry.dir == Direction::FromAgent);
         let answers = answers.filter_map(|entry| serde_json::from_str::<Value>(entry.msg.get()).ok());
         let mut opened = answers.filter(|said| said["id"] == *id && said["method"].is_null());
@@ -317,7 +317,7 @@ impl AcpPlayer {
                     AgentCommand::Answer { question, answer: QuestionAnswer { action, answers, by } },
                 );
             }
-            Awaited::Work(id, method) => {
+            Awaited::HostRequest(id, method) => {
                 self.feed(Input::WorkDone { id, result: words::done_of(&method, said) });
             }
         }
@@ -329,7 +329,7 @@ impl AcpPlayer {
             let method = said["method"].as_str().unwrap_or_default().to_owned();
             let session = self.stand.live.values().next().copied();
             if let Some(session) = session {
-                self.asked.insert(id.clone(), (session, Awaited::Work(work, method)));
+                self.asked.insert(id.clone(), (session, Awaited::HostRequest(work, method)));
             }
         }
         for (session, waits) in self.stand.asked_since(before) {

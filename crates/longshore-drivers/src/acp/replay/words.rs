@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use longshore_model::approval::{AnswerAction, Decision};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
-use longshore_model::work::{Done, Exit, WorkFault};
+use longshore_model::host_io::{Exit, HostFault, HostReply};
 use serde_json::Value;
 
 use crate::acp::rows::AcpRow;
@@ -68,10 +68,10 @@ pub(super) fn answers_of(result: &Value) -> (AnswerAction, BTreeMap<String, Valu
 }
 
 /// What the recorded client did for the agent.
-pub(super) fn done_of(method: &str, said: &Value) -> Result<Done, WorkFault> {
+pub(super) fn done_of(method: &str, said: &Value) -> Result<HostReply, HostFault> {
     let result = &said["result"];
     if !said["error"].is_null() {
-        return Err(WorkFault::Failed(said["error"]["message"].as_str().unwrap_or_default().to_owned()));
+        return Err(HostFault::Failed(said["error"]["message"].as_str().unwrap_or_default().to_owned()));
     }
     let word = |name: &str| result[name].as_str().unwrap_or_default().to_owned();
     let exit = |from: &Value| Exit {
@@ -79,16 +79,16 @@ pub(super) fn done_of(method: &str, said: &Value) -> Result<Done, WorkFault> {
         signal: from["signal"].as_str().map(str::to_owned),
     };
     Ok(match method {
-        "fs/read_text_file" => Done::Read(word("content")),
-        "fs/write_text_file" => Done::Written,
-        "terminal/create" => Done::Running { terminal: word("terminalId") },
-        "terminal/output" => Done::Output {
+        "fs/read_text_file" => HostReply::Read(word("content")),
+        "fs/write_text_file" => HostReply::Written,
+        "terminal/create" => HostReply::Running { terminal: word("terminalId") },
+        "terminal/output" => HostReply::Output {
             text: word("output"),
             truncated: result["truncated"] == true,
             exit: Some(&result["exitStatus"]).filter(|status| !status.is_null()).map(exit),
         },
-        "terminal/wait_for_exit" => Done::Ended(exit(result)),
-        "terminal/kill" => Done::Killed,
-        _ => Done::Released,
+        "terminal/wait_for_exit" => HostReply::Ended(exit(result)),
+        "terminal/kill" => HostReply::Killed,
+        _ => HostReply::Released,
     })
 }

@@ -1,24 +1,24 @@
-//! May it? What the agent asks before it acts. The answer is one of the options that it offers, chosen by what
-//! the option is and never by where it stands.
+//! Approvals: what the agent asks before it acts. The answer is one of the options that the agent offers. The
+//! driver chooses an option by its kind, never by its place in the list.
 
 use longshore_model::approval::{ApprovalDecision, ApprovalRequest, Decision, Subject};
 use longshore_model::capability::Mode;
-use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, NoticeLevel};
-use longshore_model::id::{ApprovalId, Context, SessionId, TurnId};
+use longshore_model::id::{ApprovalId, SessionId, TurnId};
 use longshore_model::item::ToolKind;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::conversation::AcpConversation;
-use super::held::DeferredApproval;
+use super::deferred_approvals::DeferredApproval;
 use super::requests::{AcpRequest, AcpRequestKind, cancelled, reply};
 use super::settings::Answers;
 use super::tools::{AcpToolCall, Source};
 use super::{Acp, WireError, outputs};
 use crate::acp::rows::Quirks;
 use crate::acp::wire::{ApprovalParams, PermissionOption, RpcId};
-use crate::edits::READ_WITHIN_MS;
+use crate::kit::Scribe;
+use crate::kit::edits::READ_WITHIN_MS;
 
 impl Acp {
     pub(super) fn approval_requested(
@@ -26,15 +26,14 @@ impl Acp {
         id: &RpcId,
         native: &str,
         params: &RawValue,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let ApprovalParams { tool_call: part, options } = serde_json::from_str(params.get())?;
         let Some(conversation) = self.conversations.get_mut(native) else { return Ok(()) };
         let reason = reason_in(&part);
         let name = part.tool_call_id.clone();
-        // Some agents tell of a call nowhere else before it ends.
-        conversation.tool_told(part, Source::Wish, self.row.quirks.names, cx, out);
+        // Some agents report a call only in this request before the call ends.
+        conversation.tool_told(part, Source::Wish, self.row.quirks.names, scribe);
         let reason = match reason.as_deref().and_then(placed) {
             Some((folder, why)) => {
                 if let Some(tool) = conversation.tools.get_mut(&name) {
@@ -51,10 +50,10 @@ impl Acp {
             if let Some(tool) = conversation.tools.get_mut(&name) {
                 tool.begun = true;
             }
-            reply(id, json!({"outcome": {"outcome": "selected", "optionId": option}}), out);
+            reply(id, json!({"outcome": {"outcome": "selected", "optionId": option}}), scribe);
             return Ok(());
         }
-        let approval = ApprovalId::mint(cx);
+        let approval = ApprovalId::mint(&mut scribe.cx);
         let (session, turn, root) = (conversation.session, conversation.turn_id(), conversation.cwd.clone());
         let unplaced: Vec<String> = tool
             .into_iter()
@@ -65,10 +64,11 @@ impl Acp {
         let decisions = decisions(&options, &self.row.quirks);
         let what = AcpRequestKind::Permission { approval, options, tool: name.clone() };
         self.requests.add(id.clone(), AcpRequest { session, turn, what });
-        let looks =
-            unplaced.into_iter().map(|path| (self.look_at(session, root.clone(), path.clone(), out), path));
+        let looks = unplaced
+            .into_iter()
+            .map(|path| (self.look_at(session, root.clone(), path.clone(), scribe), path));
         let looks = looks.collect();
-        let due = cx.now.plus_millis(READ_WITHIN_MS);
+        let due = scribe.cx.now.plus_millis(READ_WITHIN_MS);
         self.held.push(DeferredApproval {
             approval,
             native: native.to_owned(),
@@ -79,21 +79,21 @@ impl Acp {
             plans,
             due,
         });
-        self.ask_held(out);
+        self.ask_held(scribe);
         Ok(())
     }
 
-    /// Asks a person, now that all is known that can be.
-    pub(super) fn ask_person(&mut self, held: DeferredApproval, out: &mut Output) {
+    /// Asks a person, now that the driver knows everything that it can know.
+    pub(super) fn ask_person(&mut self, held: DeferredApproval, scribe: &mut Scribe<'_>) {
         let DeferredApproval { approval, native, tool, decisions: mut options, reason, .. } = held;
-        // It may not wait any more by now.
+        // The request may be gone by now.
         if !self.requests.waits_for(approval) {
             return;
         }
         let Some(conversation) = self.conversations.get(&native) else { return };
         let tool = conversation.tools.get(&tool);
         if tool.is_some_and(AcpToolCall::asks_for_its_plan) && options.contains(&Decision::AllowOnce) {
-            // To go ahead and change files without asking is a mode of ours, whatever the agent offers.
+            // Our own mode lets the agent change files without asking, whatever options the agent offers.
             options.retain(|decision| !matches!(decision, Decision::AllowSession | Decision::AllowAlways));
             options.insert(1, Decision::AllowSession);
         }
@@ -109,16 +109,15 @@ impl Acp {
         let item = tool.map(|tool| tool.item);
         let mut draft = Draft::new(Body::ApprovalRequested(request)).turn(conversation.turn_id()).item(item);
         draft.text = reason.or_else(|| Some(title).filter(|title| !said && !title.is_empty()));
-        out.say(conversation.session, draft);
+        scribe.say(conversation.session, draft);
     }
 
-    /// Somebody decided. An approval that is gone by now is left alone.
+    /// Handles a decision. Ignores it if the approval is gone.
     pub(super) fn decide(
         &mut self,
         approval: ApprovalId,
         decision: &ApprovalDecision,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let Some((id, request)) = self.requests.approval(approval) else { return };
         let AcpRequestKind::Permission { options, tool, .. } = &request.what else { return };
@@ -142,16 +141,16 @@ impl Acp {
             Some(option) => json!({"outcome": {"outcome": "selected", "optionId": option}}),
             None => cancelled(&request.what),
         };
-        reply(&id, answer, out);
+        reply(&id, answer, scribe);
         if let Some(words) = message.filter(|words| !words.is_empty() && !decision.allows()) {
-            self.did_not_hear(request.session, request.turn, words, out);
+            self.did_not_hear(request.session, request.turn, words, scribe);
         }
         if edits && let Some(native) = self.natives.get(&request.session).cloned() {
-            // Told after the yes, with which it leaves the mode in which it plans by itself.
+            // This comes after the yes: with the yes, the agent leaves its planning mode by itself.
             let draft = Draft::new(Body::ModeChanged { mode: Mode::AutoEdit }).turn(request.turn);
-            out.say(request.session, draft);
-            self.settle_mode(&native, Mode::AutoEdit, cx, out);
-            // It may leave that mode for one of its own choice after it has heard of ours.
+            scribe.say(request.session, draft);
+            self.settle_mode(&native, Mode::AutoEdit, scribe);
+            // The agent may still change to a mode of its own choice after it has received ours.
             if let Some(conversation) = self.conversations.get_mut(&native) {
                 conversation.answers = Answers::Edits;
             }
@@ -160,25 +159,32 @@ impl Acp {
             && let Some(turn) = request.turn
             && let Some(native) = self.natives.get(&request.session).cloned()
         {
-            self.interrupt(&native, request.session, turn, cx, out);
+            self.interrupt(&native, request.session, turn, scribe);
         }
     }
 
-    /// Says that the agent takes no words with a no: once a turn of the same words, with which the hub may refuse many wishes.
-    fn did_not_hear(&mut self, session: SessionId, turn: Option<TurnId>, words: &str, out: &mut Output) {
+    /// Emits a notice that the agent does not take a message with a denial. The same message gets one notice
+    /// per turn, because the hub may refuse many requests with it.
+    fn did_not_hear(
+        &mut self,
+        session: SessionId,
+        turn: Option<TurnId>,
+        words: &str,
+        scribe: &mut Scribe<'_>,
+    ) {
         let conversation = self.natives.get(&session).and_then(|native| self.conversations.get_mut(native));
         let Some(conversation) = conversation else { return };
         let unheard = Some((turn, words.to_owned()));
         if conversation.unheard != unheard {
             conversation.unheard = unheard;
             let text = format!("{} takes no words with a no; it did not hear: {words}", self.row.title);
-            Self::notice(session, turn, NoticeLevel::Warning, text, out);
+            scribe.notice(session, turn, NoticeLevel::Warning, text);
         }
     }
 }
 
 impl AcpConversation {
-    /// Whether the mode allows this, and the agent only does not know it.
+    /// Whether the mode allows the call, although the agent asks.
     fn answers_itself(&self, tool: Option<&AcpToolCall>) -> bool {
         match self.answers {
             Answers::Person => false,
@@ -192,7 +198,7 @@ impl AcpConversation {
         }
     }
 
-    /// What a request is about.
+    /// The subject of a request.
     fn subject(&self, tool: Option<&AcpToolCall>) -> Subject {
         let Some(tool) = tool else {
             return Subject::Tool { name: "tool".to_owned(), input: Value::Null };
@@ -205,11 +211,11 @@ impl AcpConversation {
             Some(command) => {
                 let always = call.input["proposed_execpolicy_amendment"].as_array().into_iter().flatten();
                 let always: Vec<String> = always.filter_map(Value::as_str).map(str::to_owned).collect();
-                // What would be allowed for ever is mostly this very command.
+                // What the agent would allow for ever is usually exactly this command.
                 let more =
                     outputs::command_in(&json!({"command": always})).is_some_and(|all| all != *command);
                 let always = if more { always } else { Vec::new() };
-                // Whoever names no folder runs it in that of the session.
+                // A command without a folder runs in the session's folder.
                 let cwd = Some(call.cwd.clone().unwrap_or_else(|| self.cwd.clone()));
                 Subject::Command { command: command.clone(), cwd, always }
             }
@@ -227,28 +233,28 @@ impl AcpConversation {
     }
 }
 
-/// Why it asks, where it says so.
+/// The agent's reason, if it gives one.
 fn reason_in(part: &crate::acp::wire::ToolPart) -> Option<String> {
     let input = part.raw_input.as_ref();
     let said = input.and_then(|input| input["reason"].as_str().or_else(|| input["description"].as_str()));
     match said {
         Some(said) => Some(said.to_owned()),
-        // One agent only lists there what could be answered.
+        // One agent only lists the possible answers there.
         None if input.is_some_and(|input| !input["available_decisions"].is_null()) => None,
-        // And one puts the arguments there.
+        // One agent puts the arguments there.
         None => outputs::printed(part.content.as_deref().unwrap_or_default())
             .filter(|text| outputs::arguments_in(text).is_none()),
     }
 }
 
-/// Where, and why: `[current working directory /w] (make a file)`.
+/// Folder and reason: `[current working directory /w] (make a file)`.
 fn placed(reason: &str) -> Option<(&str, &str)> {
     let (folder, why) = reason.strip_prefix("[current working directory ")?.split_once(']')?;
     let why = why.trim();
     Some((folder, why.strip_prefix('(').and_then(|why| why.strip_suffix(')')).unwrap_or(why)))
 }
 
-/// The decisions that this agent can carry out here.
+/// The decisions that the agent can carry out for this request.
 fn decisions(options: &[PermissionOption], quirks: &Quirks) -> Vec<Decision> {
     let offers = |kind: &str| options.iter().any(|option| option.kind == kind);
     let mut decisions = Vec::new();
@@ -265,7 +271,8 @@ fn decisions(options: &[PermissionOption], quirks: &Quirks) -> Vec<Decision> {
     decisions
 }
 
-/// The option that carries out a decision. Of several that are alike the last one: agents go from much to little.
+/// The option for a decision. If there are several of the same kind, the last one, because agents list the
+/// widest option first.
 fn option_for(decision: Decision, options: &[PermissionOption]) -> Option<&str> {
     let of = |kind: &str| {
         options.iter().rev().find(|option| option.kind == kind).map(|option| option.option_id.as_str())
@@ -278,7 +285,7 @@ fn option_for(decision: Decision, options: &[PermissionOption]) -> Option<&str> 
     }
 }
 
-/// Whether a path is in the work tree, by its words alone.
+/// Whether a path is in the work tree, judged by the text of the path alone.
 fn is_inside(path: &str, cwd: &str) -> bool {
     let steps = |part: &str| part == "..";
     if path.split('/').any(steps) {

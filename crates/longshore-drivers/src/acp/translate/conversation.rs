@@ -1,91 +1,93 @@
-//! What is known of each conversation: its turn, what grows in it, and what can be set.
+//! The state of each conversation: its turn, its growing items and its settings.
 
 use std::collections::HashMap;
 
 use longshore_model::capability::{Mode, SlashCommand};
 use longshore_model::command::Attachment;
-use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft};
-use longshore_model::id::{Context, ItemId, SessionId, TurnId};
+use longshore_model::id::{ItemId, SessionId, TurnId};
 use longshore_model::usage::Usage;
 
 use super::settings::{AcpSettings, Answers};
 use super::tools::AcpToolCall;
+use crate::kit::Scribe;
 
-/// A message that grows past this goes on as another one, so that no more than this is held of it.
+/// The most bytes that the driver holds of a growing message. Beyond this, the message continues as another
+/// message.
 const MESSAGE_LIMIT: usize = 1 << 20;
 
-/// A conversation of theirs that is a session of ours.
+/// A conversation of the agent that is a session of ours.
 #[derive(Debug)]
 pub(super) struct AcpConversation {
     pub session: SessionId,
     pub cwd: String,
     pub mode: Mode,
-    /// Who answers when it asks.
+    /// Who answers the agent's requests for permission.
     pub answers: Answers,
-    /// What it tells of the conversation was said before: it was loaded, and nothing was said to it since.
+    /// Whether the agent reports the past: the conversation was loaded, and no prompt was sent since.
     pub replaying: bool,
-    /// What the first prompt must tell first.
+    /// The transcript that the first prompt must contain.
     pub story: Option<String>,
     pub settings: AcpSettings,
     pub model: Option<String>,
-    /// How many requests are on the way that change how it works.
+    /// How many requests that change settings have no answer yet.
     pub settling: usize,
-    /// One of those, which is none: the past is still being told.
-    pub past: Option<i64>,
-    /// The prompt that waits for them.
+    /// One of these requests is not a real request: it stands for a past that the agent still reports.
+    pub past: Option<u64>,
+    /// The prompt that waits for these requests.
     pub held: Option<AcpPrompt>,
     pub turn: Option<AcpTurn>,
-    /// What it says or thinks right now.
+    /// The message or the reasoning that grows now.
     pub voice: Option<OpenMessage>,
-    /// By their name; those of the last turn, and those of the turn that runs.
+    /// The tool calls of the last turn and of the running turn, by the agent's ids.
     pub tools: HashMap<String, AcpToolCall>,
-    /// The item that the plan of this turn is.
+    /// The item of this turn's plan.
     pub plan: Option<ItemId>,
     pub commands: Option<Vec<SlashCommand>>,
     pub title: Option<String>,
-    /// A person gave it a title, which is better than the agent's.
+    /// Whether a person gave a title, which takes precedence over the agent's title.
     pub renamed: bool,
-    /// The words with a no that it did not hear, as people were told last, and in which turn.
+    /// The last message of a denial that the agent did not get, as the notice showed it, and the turn of that
+    /// notice.
     pub unheard: Option<(Option<TurnId>, String)>,
-    /// What it has used so far, as it was told last.
+    /// The usage that was last reported.
     pub usage: Usage,
-    /// What it has cost so far.
+    /// The cost so far.
     pub cost: Option<f64>,
 }
 
-/// The turn that runs.
+/// The running turn.
 #[derive(Debug)]
 pub(super) struct AcpTurn {
     pub id: TurnId,
-    /// The number of our request; none while the prompt is held.
-    pub call: Option<i64>,
-    /// It was stopped, or failed: what is open in it will not be finished.
+    /// The number of our request; none while the prompt waits.
+    pub call: Option<u64>,
+    /// Whether the turn was stopped or failed, so that its open items will not be finished.
     pub cut: bool,
     pub usage_before: Usage,
-    /// What its answers have used, where that is told answer by answer.
+    /// The usage of the turn's answers, if the agent reports it answer by answer.
     pub answers: Usage,
     pub cost_before: Option<f64>,
     /// The last message of the turn.
     pub last_message: String,
-    /// Whether any tool was called.
+    /// Whether the agent called a tool.
     pub worked: bool,
 }
 
-/// Something that a person says.
+/// A prompt.
 #[derive(Clone, Debug)]
 pub(super) struct AcpPrompt {
     pub text: String,
     pub attachments: Vec<Attachment>,
 }
 
-/// What the agent says or thinks right now.
+/// A message or reasoning that grows.
 #[derive(Debug)]
 pub(super) struct OpenMessage {
     pub item: ItemId,
     pub thought: bool,
     pub text: String,
-    /// Their name of the message, where they have one.
+    /// The agent's id of the message, if it has one.
     pub message: Option<String>,
 }
 
@@ -120,7 +122,7 @@ impl AcpConversation {
         self.turn.as_ref().map(|turn| turn.id)
     }
 
-    /// A turn begins. What the last one left is forgotten.
+    /// Begins a turn, and forgets what the last turn left.
     pub(super) fn begin(&mut self, id: TurnId) {
         self.tools.retain(|_, tool| tool.open);
         self.plan = None;
@@ -136,37 +138,36 @@ impl AcpConversation {
         });
     }
 
-    /// It says or thinks something. Pieces have no names: another message begins when the kind changes, when
-    /// the agent names another one, and after a tool was called.
+    /// The agent says or thinks something. Pieces have no ids. Another message begins when the kind changes,
+    /// when the agent names another message, and after a tool call.
     pub(super) fn speak(
         &mut self,
         thought: bool,
         message: Option<&str>,
         text: String,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let goes_on = self.voice.as_ref().is_some_and(|voice| {
             let another = matches!((&voice.message, message), (Some(of), Some(is)) if of != is);
             voice.thought == thought && !another && voice.text.len() < MESSAGE_LIMIT
         });
         if !goes_on {
-            self.fall_silent(out);
+            self.fall_silent(scribe);
         }
         let turn = self.turn_id();
         let voice = self.voice.get_or_insert_with(|| OpenMessage {
-            item: ItemId::mint(cx),
+            item: ItemId::mint(&mut scribe.cx),
             thought,
             text: String::new(),
             message: message.map(str::to_owned),
         });
         voice.text.push_str(&text);
         let body = if thought { Body::ReasoningDelta } else { Body::MessageDelta };
-        out.say(self.session, Draft::new(body).turn(turn).item(voice.item).text(text));
+        scribe.say(self.session, Draft::new(body).turn(turn).item(voice.item).text(text));
     }
 
-    /// What it says or thinks ends here.
-    pub(super) fn fall_silent(&mut self, out: &mut Output) {
+    /// Ends the message or the reasoning that grows.
+    pub(super) fn fall_silent(&mut self, scribe: &mut Scribe<'_>) {
         let Some(voice) = self.voice.take() else { return };
         let partial = self.turn.as_ref().is_some_and(|turn| turn.cut);
         let body = match voice.thought {
@@ -177,6 +178,6 @@ impl AcpConversation {
             turn.last_message.clone_from(&voice.text);
         }
         let draft = Draft::new(body).turn(self.turn_id()).item(voice.item).text(voice.text);
-        out.say(self.session, draft);
+        scribe.say(self.session, draft);
     }
 }

@@ -1,42 +1,43 @@
-//! Changes of files, as unified diffs with their headers. The protocol gives a text before and after; some agents give the
-//! whole file, and some only the words that change, of which the file has to tell where they stand.
+//! Changes of files, as unified diffs with their headers. The protocol gives a text before and after. Some
+//! agents give the whole file. Others give only the changed words, so the driver needs the file to find their
+//! place.
 
 use longshore_model::item::{FileChange, FileChangeKind, ToolCall, ToolKind};
 use serde_json::Value;
 
 use crate::acp::wire::ToolContent;
 use crate::claude::translate::diffs::patched;
-use crate::diff::{all_lines, between, short, somewhere, whole};
-use crate::edits::whole_of;
+use crate::kit::diff::{all_lines, between, hunks_of, short, somewhere, whole};
+use crate::kit::edits::whole_of;
 
 /// A change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Edit {
-    /// From anywhere.
+    /// The absolute path.
     path: String,
     kind: FileChangeKind,
     moved_to: Option<String>,
     old: String,
     new: String,
-    /// The words may stand in several places, and change in all of them.
+    /// Whether the words may occur in several places and change in all of them.
     all: bool,
-    /// The texts are words of the file and not all of it: they are those of the arguments, or the file says so.
+    /// Whether the texts are only a part of the file. The arguments or the file itself show this.
     piece: bool,
     standing: EditPosition,
 }
 
-/// What is known of where a change stands in its file.
+/// What the driver knows about the place of a change in its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum EditPosition {
-    /// Nothing yet: the texts may be those of the whole file or pieces of it.
+    /// Nothing yet: the texts may be the whole file or a part of it.
     Unknown,
-    /// The texts are those of the whole file.
+    /// The texts are the whole file.
     Whole,
-    /// The agent told it line by line.
+    /// The agent reported the change line by line.
     Told(String),
 }
 
-/// Lays the diffs that a call shows over those that are known. Whether anything is new.
+/// Merges the diffs that a call shows into the known edits. Returns whether anything is new.
 pub(super) fn lay_over(
     known: &mut Vec<Edit>,
     content: &[ToolContent],
@@ -48,7 +49,8 @@ pub(super) fn lay_over(
     for shown in content.iter().filter(|shown| shown.kind == "diff") {
         let edit = edit_of(shown, meta, call, cwd);
         match known.iter_mut().find(|known| known.path == edit.path) {
-            // Some agents show the whole file when they ask, and only a piece of it when they are done.
+            // Some agents show the whole file when they ask for permission, and only a part of it when they
+            // are done.
             Some(known) if known.old.contains(&edit.old) && known.new.contains(&edit.new) => {}
             Some(known) => {
                 *known = edit;
@@ -64,7 +66,7 @@ pub(super) fn lay_over(
 }
 
 fn edit_of(shown: &ToolContent, meta: &Value, call: &ToolCall, cwd: &str) -> Edit {
-    // One agent says in its arguments what becomes of each file, and one beside the change.
+    // One agent describes the change of each file in its arguments, another one beside the diff.
     let told = &call.input["changes"][shown.path.as_str()];
     let kind = match (told["type"].as_str().or_else(|| shown.meta["kind"].as_str()), &shown.old_text) {
         (Some("delete"), _) => FileChangeKind::Delete,
@@ -77,8 +79,8 @@ fn edit_of(shown: &ToolContent, meta: &Value, call: &ToolCall, cwd: &str) -> Edi
     let of_it = response["filePath"].as_str().is_some_and(|of| whole(of, cwd) == path);
     let lines = of_it.then(|| patched(response, &path, cwd)).flatten().flatten();
     let standing = match (lines, kind) {
-        (Some(lines), FileChangeKind::Update) => EditPosition::Told(hunks_of(&lines.diff)),
-        // What goes, goes whole.
+        (Some(lines), FileChangeKind::Update) => EditPosition::Told(hunks_of(&lines.diff).to_owned()),
+        // A deletion removes the whole file.
         (_, FileChangeKind::Delete) => EditPosition::Whole,
         (_, FileChangeKind::Add | FileChangeKind::Update) => EditPosition::Unknown,
     };
@@ -94,39 +96,35 @@ fn edit_of(shown: &ToolContent, meta: &Value, call: &ToolCall, cwd: &str) -> Edi
     }
 }
 
-/// Whether a change shows the very words that are to be replaced.
+/// Whether a diff shows exactly the words of the arguments.
 fn is_piece(shown: &ToolContent, input: &Value) -> bool {
     let words =
         |edit: &Value| edit["old_string"].as_str().is_some_and(|old| Some(old) == shown.old_text.as_deref());
     words(input) || input["edits"].as_array().into_iter().flatten().any(words)
 }
 
-/// A diff without its header.
-fn hunks_of(diff: &str) -> String {
-    diff.find("@@").map_or_else(String::new, |at| diff[at..].to_owned())
-}
-
 impl Edit {
-    /// The file that it is about.
+    /// The path of the file.
     pub(super) fn path(&self) -> &str {
         &self.path
     }
 
-    /// Whether the file has to tell where this stands.
+    /// Whether the driver needs the file to find the place.
     pub(super) fn is_unplaced(&self) -> bool {
         self.standing == EditPosition::Unknown
     }
 
-    /// Whether this is a piece of a file, and nobody knows where it stands.
+    /// Whether this is a part of a file whose place nobody knows.
     pub(super) fn is_stray(&self) -> bool {
         self.piece && self.is_unplaced()
     }
 
-    /// The file as it is before the change; none when there is none.
+    /// Finds the place of the change in the file. `file` is the file before the change; none if it does not
+    /// exist.
     pub(super) fn place(&mut self, file: Option<&str>) {
         match (self.kind, file) {
             (FileChangeKind::Add, None) => self.standing = EditPosition::Whole,
-            // What is told as new takes the place of what is there.
+            // A new file that already exists replaces the old file.
             (FileChangeKind::Add, Some(text)) => {
                 self.kind = FileChangeKind::Update;
                 text.clone_into(&mut self.old);
@@ -144,7 +142,7 @@ impl Edit {
         }
     }
 
-    /// As a person reads it.
+    /// The change as a diff for people.
     pub(super) fn change(&self, cwd: &str) -> FileChange {
         let name = short(&self.path, cwd);
         let new_name = short(self.moved_to.as_deref().unwrap_or(&self.path), cwd);
@@ -232,7 +230,7 @@ mod tests {
         assert!(stray.change("/w").diff.contains("@@ where"), "{stray:?}");
         let words = ToolCall { input: json!({"old_string": "two\n", "new_string": "2\n"}), ..call.clone() };
         assert!(diff("a.txt", Some("two\n"), "2\n", &words).diff.contains("@@ where"));
-        // What is told as new may be there already.
+        // An agent may report an existing file as new.
         let mut written = edit("a.txt", None, "b\n", &call);
         written.place(Some("a\n"));
         let made = written.change("/w");
@@ -274,7 +272,7 @@ mod tests {
         let mut known = Vec::new();
         assert!(laid(&mut known, &[shown("/w/a", Some("a\nb\n"), "A\nb\n")]));
         assert!(!laid(&mut known, &[shown("/w/a", Some("a"), "A")]));
-        // The same file, named from the work tree.
+        // The same file, with its path relative to the work tree.
         assert!(!laid(&mut known, &[shown("a", Some("a\nb\n"), "A\nb\n")]));
         assert!(!laid(&mut known, &[]));
         assert!(laid(&mut known, &[shown("/w/a", Some("x\n"), "y\n")]));

@@ -1,4 +1,4 @@
-//! What went wrong, in the agent's words and in ours.
+//! Errors of the agent, in the words of the waist.
 
 use longshore_model::lifecycle::{TurnError, TurnErrorCode};
 use serde_json::Value;
@@ -6,16 +6,16 @@ use serde_json::value::RawValue;
 
 use crate::acp::wire::{AUTH_REQUIRED, RpcError};
 
-/// An answer that is an error.
+/// An error response.
 #[derive(Debug)]
 pub(super) struct AcpError {
     pub code: i64,
-    /// For people.
+    /// The text for people.
     pub text: String,
     data: Value,
 }
 
-/// Reads an error as it was answered.
+/// Reads an error response.
 pub(super) fn error_of(error: &RawValue) -> AcpError {
     let error = serde_json::from_str::<RpcError>(error.get())
         .unwrap_or_else(|_| RpcError { message: error.get().to_owned(), ..RpcError::default() });
@@ -23,14 +23,14 @@ pub(super) fn error_of(error: &RawValue) -> AcpError {
 }
 
 impl AcpError {
-    /// Why a turn failed.
+    /// The error of a failed turn.
     pub(super) fn turn_error(self) -> TurnError {
         let code = code_of(self.code, &self.text, &self.data);
         TurnError { code, message: self.text, details: self.data }
     }
 }
 
-/// What a person would read of it. Agents wrap the words of their model, often twice.
+/// The text of an error for people. Agents wrap the error of their model, often twice.
 fn text_of(error: &RpcError) -> String {
     let data = &error.data;
     let details = [&data["message"], &data["details"], &data["error"], &data[0]["message"], data];
@@ -48,7 +48,7 @@ fn text_of(error: &RpcError) -> String {
     }
 }
 
-/// `API Error: 400 {"error":{"message":"no"}}` says `API Error: 400 no`.
+/// `API Error: 400 {"error":{"message":"no"}}` becomes `API Error: 400 no`.
 fn unwrapped(text: &str) -> String {
     let Some(at) = text.find('{') else { return text.to_owned() };
     let (before, json) = text.split_at(at);
@@ -57,7 +57,7 @@ fn unwrapped(text: &str) -> String {
     message.map_or_else(|| text.to_owned(), |message| format!("{before}{message}"))
 }
 
-/// Why, in a word that is the same for every agent.
+/// The error code, which is the same for every agent.
 pub(super) fn code_of(code: i64, text: &str, data: &Value) -> TurnErrorCode {
     let word = data["codex_error_info"].as_str().unwrap_or_default();
     let lower = text.to_lowercase();
@@ -82,7 +82,7 @@ pub(super) fn code_of(code: i64, text: &str, data: &Value) -> TurnErrorCode {
     }
 }
 
-/// The HTTP status that stands as a word of its own.
+/// An HTTP status that is a word of its own in the text.
 fn status_in(text: &str) -> Option<i64> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric());
     words.filter(|word| word.len() == 3).filter_map(|word| word.parse().ok()).find(|n| (400..600).contains(n))

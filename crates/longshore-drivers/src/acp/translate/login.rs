@@ -1,36 +1,29 @@
-//! An agent that wants a login first: what can be done without a person is done, the rest is said.
+//! The login of an agent. The driver does what needs no person, and tells a person the rest.
 
 use longshore_model::anchor::Launch;
-use longshore_model::driver::Output;
-use longshore_model::id::Context;
 use longshore_model::lifecycle::FaultCode;
 use serde_json::json;
 
 use super::Acp;
 use super::calls::AcpCall;
 use crate::acp::wire::AuthMethod;
+use crate::kit::Scribe;
 
 impl Acp {
-    /// Tries the next login that needs no person; when there is none, says what a person must do.
-    pub(super) fn log_in(
-        &mut self,
-        launch: Box<Launch>,
-        logins: usize,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    /// Tries the next login that needs no person. If there is none, reports what a person must do.
+    pub(super) fn log_in(&mut self, launch: Box<Launch>, logins: usize, scribe: &mut Scribe<'_>) {
         let next = self.logins.iter().filter(|method| needs_nobody(method)).nth(logins);
         if let Some(method) = next {
             let params = json!({"methodId": method.id});
             let call = AcpCall::Login { launch, logins: logins + 1 };
-            self.calls.send("authenticate", params, call, cx, out);
+            self.calls.send("authenticate", params, call, scribe);
         } else {
             let text = self.what_to_do();
-            self.not_opened(launch.session, FaultCode::StartFailed, text, out);
+            self.not_opened(launch.session, FaultCode::StartFailed, text, scribe);
         }
     }
 
-    /// What a person must do before the agent can be used.
+    /// What a person must do before the agent can work.
     fn what_to_do(&self) -> String {
         let mut ways: Vec<String> = Vec::new();
         ways.extend(self.row.login.map(|login| format!("run `{login}`")));
@@ -48,7 +41,7 @@ impl Acp {
     }
 }
 
-/// Whether a login only looks at the environment.
+/// Whether a login only reads the environment.
 fn needs_nobody(method: &AuthMethod) -> bool {
     method.kind == "env_var" || method.meta.get("api-key").is_some()
 }

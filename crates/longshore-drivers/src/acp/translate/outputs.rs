@@ -1,4 +1,4 @@
-//! What a call prints and comes to. The protocol leaves the shape of both to the agents.
+//! The output and the result of a call. The protocol leaves the form of both to the agents.
 
 use longshore_model::command::Attachment;
 use longshore_model::item::{ToolOutcome, ToolStatus};
@@ -7,14 +7,14 @@ use serde_json::Value;
 use super::tools::AcpToolCall;
 use crate::acp::wire::{Block, ToolContent};
 use crate::argv::line_in;
-use crate::contents::attached;
+use crate::kit::contents::attached;
 
-/// What a call shows in words; none when it shows none.
+/// The text that a call shows; none if it shows none.
 pub(super) fn printed(content: &[ToolContent]) -> Option<String> {
     let mut texts = Vec::new();
     for shown in content.iter().filter(|shown| shown.kind == "content") {
         let block = shown.content.as_ref().map(|block| serde_json::from_str::<Block<'_>>(block.get()));
-        // What is attached is no text.
+        // An attachment is not text.
         if let Some(Ok(block)) = block
             && !matches!(block.kind.as_ref(), "image" | "audio")
         {
@@ -25,29 +25,30 @@ pub(super) fn printed(content: &[ToolContent]) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Pictures and the like that a call shows.
+/// Pictures and other attachments that a call shows.
 pub(super) fn attachments_in(content: &[ToolContent]) -> Vec<Attachment> {
     let shown =
         content.iter().filter(|shown| shown.kind == "content").filter_map(|shown| shown.content.as_ref());
     shown.filter_map(|block| attached(&serde_json::from_str::<Value>(block.get()).ok()?)).collect()
 }
 
-/// Text without the fence that one agent puts around it.
+/// The text without the code fence that one agent puts around it.
 fn unfenced(text: &str) -> &str {
     let inner = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
-    // What stands in the first line names a language.
+    // The first line names a language.
     let inner = inner.and_then(|inner| inner.split_once('\n')).map(|(_, inner)| inner);
     inner
         .filter(|inner| !inner.contains("```"))
         .map_or(text, |inner| inner.strip_suffix('\n').unwrap_or(inner))
 }
 
-/// Arguments that are shown as text.
+/// Arguments that the agent shows as text.
 pub(super) fn arguments_in(text: &str) -> Option<Value> {
     serde_json::from_str::<Value>(text).ok().filter(Value::is_object)
 }
 
-/// What a command printed, out of the report that one agent makes of it for its model. The exit code is in there, too.
+/// The output of a command, without the report that one agent makes of it for its model. The report also
+/// contains the exit code.
 pub(super) fn without_report(tool: &mut AcpToolCall, printed: String, raw: &Value) -> String {
     let Some(output) = raw.as_str().filter(|_| printed.starts_with("Command: ")) else { return printed };
     let code = printed.lines().rev().find_map(|line| line.strip_prefix("Exit Code: "));
@@ -55,7 +56,7 @@ pub(super) fn without_report(tool: &mut AcpToolCall, printed: String, raw: &Valu
     if output.is_empty() || printed.contains(output) { output.to_owned() } else { printed }
 }
 
-/// What a call handed to its model, in words.
+/// The text of a call's result for the model.
 pub(super) fn text_in(raw: &Value) -> Option<String> {
     let text = match raw {
         Value::String(text) => text.clone(),
@@ -76,7 +77,7 @@ pub(super) fn text_in(raw: &Value) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// How a call ended.
+/// The outcome of a call.
 pub(super) fn outcome_of(status: ToolStatus, raw: &Value, known_code: Option<i64>) -> ToolOutcome {
     let in_contents =
         raw["contents"].as_array().into_iter().flatten().find_map(|one| one["exitCode"].as_i64());
@@ -85,7 +86,7 @@ pub(super) fn outcome_of(status: ToolStatus, raw: &Value, known_code: Option<i64
         let nanos = raw["duration"]["nanos"].as_u64().unwrap_or(0);
         seconds.saturating_mul(1_000).saturating_add(nanos / 1_000_000)
     });
-    // What cannot be said in words is kept as data.
+    // A result without a text is kept as data.
     let result = if text_in(raw).is_none() { raw.clone() } else { Value::Null };
     ToolOutcome {
         status,
@@ -96,12 +97,12 @@ pub(super) fn outcome_of(status: ToolStatus, raw: &Value, known_code: Option<i64
     }
 }
 
-/// The tool of an MCP server that the arguments of a call name: `server.tool`.
+/// The MCP tool that the arguments of a call name: `server.tool`.
 pub(super) fn mcp_tool_in(input: &Value) -> Option<String> {
     Some(format!("{}.{}", input["server"].as_str()?, input["tool"].as_str()?))
 }
 
-/// The command line in the arguments of a call: a line, or the words of one.
+/// The command line in the arguments of a call: one text, or a list of words.
 pub(super) fn command_in(input: &Value) -> Option<String> {
     match &input["command"] {
         Value::String(line) => Some(line.clone()).filter(|line| !line.is_empty()),
@@ -110,7 +111,7 @@ pub(super) fn command_in(input: &Value) -> Option<String> {
     }
 }
 
-/// The folder that a command runs in, where the arguments of its call name one.
+/// The folder of a command, if the arguments of its call name one.
 pub(super) fn folder_in(input: &Value) -> Option<String> {
     let named = ["cwd", "directory", "dir_path", "workdir"].into_iter().find_map(|name| input[name].as_str());
     named.filter(|folder| !folder.is_empty()).map(str::to_owned)

@@ -1,8 +1,7 @@
-//! Questions that concern no session: which models, which conversations.
+//! Questions that concern no session: models and conversations.
 
-use longshore_model::anchor::{Answer, NativeSession, Query};
-use longshore_model::driver::Output;
-use longshore_model::id::{Context, QueryId};
+use longshore_model::anchor::{AgentQuestion, Answer, NativeSession, NativeSessions, SessionsQuery};
+use longshore_model::id::QueryId;
 use serde_json::json;
 
 use super::calls::AcpCall;
@@ -10,57 +9,54 @@ use super::errors::AcpError;
 use super::settings::AcpSettings;
 use super::{Acp, Phase};
 use crate::acp::wire::{Opened, SessionPage};
+use crate::kit::Scribe;
 
-/// Models are told with a session and in no other way. This one is asked for and never spoken to, in a folder that
-/// is nobody's work.
+/// An agent reports its models only with a session. The driver opens this session only for the question, in a
+/// folder without anybody's work.
 const NOWHERE: &str = "/tmp";
 
 impl Acp {
-    pub(super) fn ask(&mut self, id: QueryId, query: Query, cx: &mut Context<'_>, out: &mut Output) {
+    pub(super) fn ask(&mut self, id: QueryId, query: AgentQuestion, scribe: &mut Scribe<'_>) {
         match &self.phase {
             Phase::Refused(reason) => {
-                out.answers.push((id, Err(reason.clone())));
+                scribe.out.answers.push((id, Err(reason.clone())));
                 return;
             }
             Phase::Silent | Phase::Greeting => {
                 self.queries.push_back((id, query));
-                return self.greet(cx, out);
+                return self.greet(scribe);
             }
             Phase::Listening => {}
         }
         match query {
-            Query::Models { .. } => {
+            AgentQuestion::Models(_) => {
                 let known = self
                     .conversations
                     .values()
                     .map(|conversation| conversation.settings.models())
                     .find(|all| !all.is_empty());
                 match known {
-                    Some(models) => out.answers.push((id, Ok(Answer::Models { models }))),
+                    Some(models) => scribe.out.answers.push((id, Ok(Answer::Models(models)))),
                     None => {
                         let params = json!({"cwd": NOWHERE, "mcpServers": []});
-                        self.calls.send("session/new", params, AcpCall::Models { query: id }, cx, out);
+                        self.calls.send("session/new", params, AcpCall::Models { query: id }, scribe);
                     }
                 }
             }
-            Query::Sessions { cursor, .. } if self.can.session_capabilities.list.is_some() => {
+            AgentQuestion::Sessions(SessionsQuery { cursor, .. })
+                if self.can.session_capabilities.list.is_some() =>
+            {
                 let params = cursor.map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
-                self.calls.send("session/list", params, AcpCall::Sessions { query: id }, cx, out);
+                self.calls.send("session/list", params, AcpCall::Sessions { query: id }, scribe);
             }
-            Query::Sessions { .. } => {
+            AgentQuestion::Sessions(_) => {
                 let text = format!("{} does not tell which conversations it remembers", self.title());
-                out.answers.push((id, Err(text)));
-                self.finish_if_idle(out);
+                scribe.out.answers.push((id, Err(text)));
+                self.finish_if_idle(scribe);
             }
-            Query::Messages { .. }
-            | Query::Agents { .. }
-            | Query::Git { .. }
-            | Query::Past
-            | Query::WorkTree { .. }
-            | Query::RecordSize { .. }
-            | Query::Folders { .. } => {
-                out.answers.push((id, Err("this is not for an agent to answer".to_owned())));
-                self.finish_if_idle(out);
+            AgentQuestion::Messages(_) => {
+                scribe.out.answers.push((id, Err("this is not for an agent to answer".to_owned())));
+                self.finish_if_idle(scribe);
             }
         }
     }
@@ -69,22 +65,22 @@ impl Acp {
         &mut self,
         query: QueryId,
         answer: Result<&str, AcpError>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let answer = self.understood::<Opened>(answer).map(|opened| {
             let mut settings = AcpSettings::default();
             settings.read(opened);
-            Answer::Models { models: settings.models() }
+            Answer::Models(settings.models())
         });
-        out.answers.push((query, answer));
-        self.finish_if_idle(out);
+        scribe.out.answers.push((query, answer));
+        self.finish_if_idle(scribe);
     }
 
     pub(super) fn sessions_answered(
         &mut self,
         query: QueryId,
         answer: Result<&str, AcpError>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let answer = self.understood::<SessionPage>(answer).map(|page| {
             let sessions = page.sessions.into_iter().map(|session| NativeSession {
@@ -95,16 +91,16 @@ impl Acp {
                 updated_at: session.updated_at.and_then(|at| at.parse().ok()),
                 parent: None,
             });
-            Answer::Sessions { sessions: sessions.collect(), next: page.next_cursor }
+            Answer::Sessions(NativeSessions { sessions: sessions.collect(), next: page.next_cursor })
         });
-        out.answers.push((query, answer));
-        self.finish_if_idle(out);
+        scribe.out.answers.push((query, answer));
+        self.finish_if_idle(scribe);
     }
 
-    /// A process that was started for questions alone has done its work once they are answered.
-    pub(super) fn finish_if_idle(&self, out: &mut Output) {
+    /// Ends a process that was started only for questions, once they are answered.
+    pub(super) fn finish_if_idle(&self, scribe: &mut Scribe<'_>) {
         if self.home.is_none() && self.queries.is_empty() && self.calls.is_empty() {
-            out.finished = Some("all questions are answered".to_owned());
+            scribe.out.finished = Some("all questions are answered".to_owned());
         }
     }
 

@@ -1,10 +1,9 @@
-//! What the agent asks us: every request is answered, now or when somebody has decided.
+//! Requests of the agent. The driver answers every request, now or after a person's decision.
 
 use std::collections::HashMap;
 
-use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft};
-use longshore_model::id::{ApprovalId, Context, QuestionId, SessionId, TurnId};
+use longshore_model::id::{ApprovalId, QuestionId, SessionId, TurnId};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -13,14 +12,16 @@ use crate::acp::wire::{
     CANCELLED, Elicitation, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, PermissionOption, RpcId,
     Withdrawn,
 };
+use crate::kit::Scribe;
 
-/// How many requests of theirs may be open. No agent asks for half as much at a time.
+/// The most open requests. No agent needs half as many at a time.
 const OPEN_LIMIT: usize = 256;
 
-/// The requests of theirs that wait for a person.
+/// The agent's requests that wait for a person.
 #[derive(Debug, Default)]
 pub(super) struct AcpRequests {
-    /// By their id, which lives in a space of its own and often equals one of ours.
+    /// The requests by their ids. The agent numbers its requests independently, so an id often equals an id
+    /// of ours.
     open: HashMap<RpcId, AcpRequest>,
 }
 
@@ -32,7 +33,7 @@ pub(super) struct AcpRequest {
     pub what: AcpRequestKind,
 }
 
-/// What a request is about, and so what its answer looks like.
+/// The kind of a request, which determines the form of its answer.
 #[derive(Debug)]
 pub(super) enum AcpRequestKind {
     Permission { approval: ApprovalId, options: Vec<PermissionOption>, tool: String },
@@ -48,7 +49,7 @@ impl AcpRequests {
         self.take(|request| matches!(&request.what, AcpRequestKind::Permission { approval: of, .. } if *of == approval))
     }
 
-    /// Whether an approval is still waited for.
+    /// Whether an approval is still open.
     pub(super) fn waits_for(&self, approval: ApprovalId) -> bool {
         let is = |request: &AcpRequest| matches!(&request.what, AcpRequestKind::Permission { approval: of, .. } if *of == approval);
         self.open.values().any(is)
@@ -67,17 +68,16 @@ impl AcpRequests {
 }
 
 impl Acp {
-    /// The agent asks, and waits.
+    /// Handles a request of the agent.
     pub(super) fn requested(
         &mut self,
         id: RpcId,
         method: &str,
         params: &RawValue,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         if self.requests.open.contains_key(&id) {
-            // Two requests of one name: the first one is the one that is answered.
+            // Two requests have the same id: the first one gets the answer.
             return Ok(());
         }
         let known = match method {
@@ -85,40 +85,40 @@ impl Acp {
             _ => method.starts_with("fs/") || method.starts_with("terminal/"),
         };
         if !known {
-            refuse(&id, METHOD_NOT_FOUND, &format!("longshore does not answer {method}"), out);
+            refuse(&id, METHOD_NOT_FOUND, &format!("longshore does not answer {method}"), scribe);
             return Ok(());
         }
         if self.requests.open.len() + self.works.open() >= OPEN_LIMIT {
-            refuse(&id, INTERNAL_ERROR, "too many requests are open already", out);
+            refuse(&id, INTERNAL_ERROR, "too many requests are open already", scribe);
             return Ok(());
         }
         let native = native_in(Some(params));
-        // A question may concern no session, and then goes to the first.
+        // A question may concern no session. It then goes to the first session.
         let home = || self.home.and_then(|home| self.natives.get(&home)).cloned();
         let native = if native.is_empty() { home().unwrap_or_default() } else { native };
         if !self.conversations.contains_key(&native) {
-            refuse(&id, INVALID_PARAMS, "there is no session of that name", out);
+            refuse(&id, INVALID_PARAMS, "there is no session of that name", scribe);
             return Ok(());
         }
         let understood = match method {
-            "session/request_permission" => self.approval_requested(&id, &native, params, cx, out),
-            "elicitation/create" => self.elicits(&id, &native, params, cx, out),
-            _ => self.works_for(&id, &native, method, params, out),
+            "session/request_permission" => self.approval_requested(&id, &native, params, scribe),
+            "elicitation/create" => self.elicits(&id, &native, params, scribe),
+            _ => self.works_for(&id, &native, method, params, scribe),
         };
         if let Err(error) = &understood {
-            refuse(&id, INVALID_PARAMS, &format!("longshore does not understand this: {error}"), out);
+            refuse(&id, INVALID_PARAMS, &format!("longshore does not understand this: {error}"), scribe);
         }
         understood
     }
 
-    /// Whatever a session's agent waits for, it need not wait any more.
-    pub(super) fn cancel_requests(&mut self, session: SessionId, out: &mut Output) {
+    /// Cancels all requests of a session's agent.
+    pub(super) fn cancel_requests(&mut self, session: SessionId, scribe: &mut Scribe<'_>) {
         while let Some((id, request)) = self.requests.take(|request| request.session == session) {
-            reply(&id, cancelled(&request.what), out);
+            reply(&id, cancelled(&request.what), scribe);
         }
     }
 
-    /// A call will not be done since somebody said no.
+    /// Marks a call as denied.
     pub(super) fn deny(&mut self, session: SessionId, tool: &str) {
         let conversation = self.natives.get(&session).and_then(|native| self.conversations.get_mut(native));
         if let Some(tool) = conversation.and_then(|conversation| conversation.tools.get_mut(tool)) {
@@ -126,22 +126,22 @@ impl Acp {
         }
     }
 
-    /// `$/cancel_request`: the agent takes a request back.
-    pub(super) fn withdrawn(&mut self, params: &RawValue, out: &mut Output) -> Result<(), WireError> {
+    /// `$/cancel_request`: the agent withdraws a request.
+    pub(super) fn withdrawn(&mut self, params: &RawValue, scribe: &mut Scribe<'_>) -> Result<(), WireError> {
         let Withdrawn { request_id } = serde_json::from_str(params.get())?;
         let id = request_id.map(RpcId::of);
         if let Some((id, request)) = id.and_then(|id| self.requests.open.remove_entry(&id)) {
-            refuse(&id, CANCELLED, "the request was withdrawn", out);
-            self.expire(&request, out);
+            refuse(&id, CANCELLED, "the request was withdrawn", scribe);
+            self.expire(&request, scribe);
         }
         Ok(())
     }
 
-    /// `elicitation/complete`: what was asked for happened elsewhere.
+    /// `elicitation/complete`: the person answered somewhere else.
     pub(super) fn elicitation_completed(
         &mut self,
         params: &RawValue,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let done: Elicitation = serde_json::from_str(params.get())?;
         let named = |request: &AcpRequest| match &request.what {
@@ -151,23 +151,23 @@ impl Acp {
             AcpRequestKind::Permission { .. } => false,
         };
         if let Some((id, request)) = self.requests.take(named) {
-            reply(&id, json!({"action": "accept"}), out);
-            self.expire(&request, out);
+            reply(&id, json!({"action": "accept"}), scribe);
+            self.expire(&request, scribe);
         }
         Ok(())
     }
 
-    fn expire(&self, request: &AcpRequest, out: &mut Output) {
+    fn expire(&self, request: &AcpRequest, scribe: &mut Scribe<'_>) {
         let body = match &request.what {
             AcpRequestKind::Permission { approval, .. } => Body::ApprovalExpired { approval: *approval },
             AcpRequestKind::Form { question, .. } => Body::QuestionExpired { question: *question },
         };
         let text = format!("{} no longer waits for an answer.", self.title());
-        out.say(request.session, Draft::new(body).turn(request.turn).text(text));
+        scribe.say(request.session, Draft::new(body).turn(request.turn).text(text));
     }
 }
 
-/// The answer to a request that nobody answers.
+/// The answer to a request that nobody will answer.
 pub(super) fn cancelled(what: &AcpRequestKind) -> Value {
     match what {
         AcpRequestKind::Permission { .. } => json!({"outcome": {"outcome": "cancelled"}}),
@@ -175,13 +175,13 @@ pub(super) fn cancelled(what: &AcpRequestKind) -> Value {
     }
 }
 
-/// Answers a request of theirs.
-pub(super) fn reply(id: &RpcId, result: Value, out: &mut Output) {
-    out.lines.push(format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.as_json()));
+/// Answers a request of the agent.
+pub(super) fn reply(id: &RpcId, result: Value, scribe: &mut Scribe<'_>) {
+    scribe.out.lines.push(format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.as_json()));
 }
 
-/// Answers that it will not be done.
-pub(super) fn refuse(id: &RpcId, code: i64, message: &str, out: &mut Output) {
+/// Answers a request of the agent with an error.
+pub(super) fn refuse(id: &RpcId, code: i64, message: &str, scribe: &mut Scribe<'_>) {
     let error = json!({"code": code, "message": message});
-    out.lines.push(format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, id.as_json()));
+    scribe.out.lines.push(format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, id.as_json()));
 }

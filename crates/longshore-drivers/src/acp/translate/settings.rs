@@ -1,12 +1,12 @@
-//! Modes, models and options: what an agent lets us set, and what our modes are in its words.
+//! Modes, models and options: what a session can set, and the agent's counterparts of our modes.
 //!
-//! Agents tell these in three ways, of which the newest wins: options, modes, and models. A mode that an agent does not
-//! have is stood in for: it works in the mode in which it asks, and whoever answers knows what the mode allows.
+//! Agents report their settings in three ways: options, modes and models. If an agent uses several, the
+//! newest way counts. If an agent lacks a mode, it works in its asking mode instead, and the driver answers
+//! what the mode allows.
 
 use longshore_model::capability::{Mode, ModelInfo};
-use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, NoticeLevel};
-use longshore_model::id::{Context, SessionId};
+use longshore_model::id::SessionId;
 use serde_json::{Value, json};
 
 use super::Acp;
@@ -14,26 +14,27 @@ use super::calls::{AcpCall, SettingChange};
 use super::conversation::AcpConversation;
 use crate::acp::rows::AcpRow;
 use crate::acp::wire::{ConfigOption, ConfigValue, Models, Modes, Opened};
+use crate::kit::Scribe;
 
-/// The setting that is the agent's own mode.
+/// The setting for the agent's mode.
 const MODE: &str = "mode";
-/// The setting that is the model.
+/// The setting for the model.
 const MODEL: &str = "model";
-/// The setting that is how hard the model thinks.
+/// The setting for how hard the model thinks.
 const EFFORT: &str = "thought_level";
 
-/// Who answers when an agent asks.
+/// Who answers the agent's requests for permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answers {
     /// A person.
     Person,
-    /// Nobody, when it is about changes of files in the work tree.
+    /// The driver, if the request is about changes of files in the work tree; otherwise a person.
     Edits,
-    /// Nobody.
+    /// The driver.
     All,
 }
 
-/// What can be set, and how it is set.
+/// What can be set, and how.
 #[derive(Debug, Default)]
 pub(super) struct AcpSettings {
     modes: Option<Modes>,
@@ -42,7 +43,7 @@ pub(super) struct AcpSettings {
 }
 
 impl AcpSettings {
-    /// Takes in what the agent said; what it did not speak of stays.
+    /// Reads the settings that the agent reports. Settings that it does not mention stay.
     pub(super) fn read(&mut self, opened: Opened) {
         self.modes = opened.modes.or(self.modes.take());
         self.models = opened.models.or(self.models.take());
@@ -68,7 +69,7 @@ impl AcpSettings {
         self.options.iter().find(|option| is(option, setting))
     }
 
-    /// What a model is called here: as the agent calls it, or by its title where its name is not for people to read.
+    /// Our name of a model: the agent's id, or the title if the id is not for people.
     fn shown<'a>(&'a self, id: &'a str) -> &'a str {
         let readable = id.chars().all(|c| c.is_ascii_alphanumeric() || "-._:/@[]+ ".contains(c));
         let names = self.model_names();
@@ -78,13 +79,13 @@ impl AcpSettings {
         title.filter(|title| !readable && !title.is_empty() && alone(title)).unwrap_or(id)
     }
 
-    /// What the agent calls a model that is called so here.
+    /// The agent's id of a model with this name.
     fn model_called(&self, shown: &str) -> String {
         let names = self.model_names();
         names.iter().map(|(id, _)| *id).find(|id| self.shown(id) == shown).unwrap_or(shown).to_owned()
     }
 
-    /// The models by their names and titles.
+    /// The models, with ids and titles.
     fn model_names(&self) -> Vec<(&str, &str)> {
         match (self.option(MODEL), &self.models) {
             (Some(option), _) => {
@@ -98,7 +99,7 @@ impl AcpSettings {
         }
     }
 
-    /// How something is set now.
+    /// The present value of a setting.
     fn value(&self, setting: &str) -> Option<&str> {
         match self.option(setting) {
             Some(option) => option.current_value.as_str(),
@@ -108,7 +109,7 @@ impl AcpSettings {
         }
     }
 
-    /// What something can be set to.
+    /// The possible values of a setting.
     fn values(&self, setting: &str) -> Vec<&str> {
         match (self.option(setting), &self.modes) {
             (Some(option), _) => flat(&option.options).map(|value| value.value.as_str()).collect(),
@@ -119,12 +120,12 @@ impl AcpSettings {
         }
     }
 
-    /// The model that is in use.
+    /// The present model.
     pub(super) fn model(&self) -> Option<&str> {
         self.value(MODEL).filter(|model| !model.is_empty()).map(|model| self.shown(model))
     }
 
-    /// The models that there are.
+    /// The available models.
     pub(super) fn models(&self) -> Vec<ModelInfo> {
         let now = self.model();
         let info = |id: &str, name: &str, description: &str| ModelInfo {
@@ -132,7 +133,7 @@ impl AcpSettings {
             title: if name.is_empty() { id.to_owned() } else { name.to_owned() },
             description: description.to_owned(),
             default: now == Some(self.shown(id)),
-            // What another model could be told is not known before it is chosen.
+            // The efforts of another model are unknown until it is chosen.
             efforts: if now == Some(self.shown(id)) { self.efforts() } else { Vec::new() },
         };
         match (self.option(MODEL), &self.models) {
@@ -148,13 +149,13 @@ impl AcpSettings {
         }
     }
 
-    /// How hard the model that is in use can be told to think.
+    /// The efforts of the present model.
     fn efforts(&self) -> Vec<String> {
         let all = self.values(EFFORT).into_iter();
         all.filter(|effort| *effort != "default").map(str::to_owned).collect()
     }
 
-    /// What has to be set for a mode; none when the agent does not have it.
+    /// The settings for a mode; none if the agent does not have the mode.
     fn way(&self, row: &AcpRow, mode: Mode) -> Option<Vec<(String, String)>> {
         if row.modes.is_empty() {
             let known = words(mode);
@@ -166,7 +167,7 @@ impl AcpSettings {
         Some(way.iter().map(|(setting, value)| ((*setting).to_owned(), (*value).to_owned())).collect())
     }
 
-    /// The mode that the agent is in, as far as it is one of ours.
+    /// The agent's present mode, if it is one of our modes.
     pub(super) fn mode(&self, row: &AcpRow) -> Option<Mode> {
         if row.modes.is_empty() {
             let now = plain(self.value(MODE)?);
@@ -180,7 +181,7 @@ impl AcpSettings {
         row.modes.iter().find(|(_, way)| is_set(way)).map(|(mode, _)| *mode)
     }
 
-    /// What has to be set for a mode, and who answers then.
+    /// The settings for a mode, and who answers requests in it.
     pub(super) fn settle(&self, row: &AcpRow, mode: Mode) -> (Vec<(String, String)>, Answers) {
         if let Some(way) = self.way(row, mode) {
             return (way, Answers::Person);
@@ -193,14 +194,14 @@ impl AcpSettings {
         (self.way(row, Mode::Ask).unwrap_or_default(), answers)
     }
 
-    /// Whether everything is set as this mode wants it, if need be for want of a better one.
+    /// Whether the present settings are the settings for this mode, or the best substitute for it.
     fn stand_for(&self, row: &AcpRow, mode: Mode) -> bool {
         let (way, _) = self.settle(row, mode);
         !way.is_empty() && way.iter().all(|(setting, value)| self.value(setting) == Some(value))
     }
 }
 
-/// Whether an option is this setting: by what it is for, or by its name.
+/// Whether an option is this setting, according to its category or its name.
 fn is(option: &ConfigOption, setting: &str) -> bool {
     match setting {
         EFFORT => option.category == EFFORT,
@@ -216,7 +217,7 @@ fn flat(values: &[ConfigValue]) -> impl Iterator<Item = &ConfigValue> {
     })
 }
 
-/// What agents call a mode that is like this one of ours.
+/// The agents' names for modes like this mode of ours.
 fn words(mode: Mode) -> &'static [&'static str] {
     match mode {
         Mode::Plan => &["plan", "planning", "architect", "readonly"],
@@ -226,15 +227,15 @@ fn words(mode: Mode) -> &'static [&'static str] {
     }
 }
 
-/// The last part of a name that may be an address, without its punctuation.
+/// The last part of a name that may be a URL, without punctuation.
 fn plain(id: &str) -> String {
     let tail = id.rsplit(['#', '/']).next().unwrap_or(id);
     tail.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
 
 impl Acp {
-    /// Has an agent work in this mode.
-    pub(super) fn settle_mode(&mut self, native: &str, mode: Mode, cx: &mut Context<'_>, out: &mut Output) {
+    /// Sets the agent's mode.
+    pub(super) fn settle_mode(&mut self, native: &str, mode: Mode, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         let (way, answers) = conversation.settings.settle(&self.row, mode);
         conversation.mode = mode;
@@ -244,7 +245,7 @@ impl Acp {
                 "{} has no mode in which it only plans; it asks before running commands or editing files.",
                 self.row.title
             );
-            Self::notice(conversation.session, conversation.turn_id(), NoticeLevel::Warning, text, out);
+            scribe.notice(conversation.session, conversation.turn_id(), NoticeLevel::Warning, text);
         }
         for (setting, value) in way {
             if self
@@ -252,51 +253,39 @@ impl Acp {
                 .get(native)
                 .is_some_and(|conversation| conversation.settings.value(&setting) != Some(&value))
             {
-                self.set(native, &setting, value, cx, out);
+                self.set(native, &setting, value, scribe);
             }
         }
     }
 
-    /// Has an agent think with this model. What it refuses later is told as a change back.
-    pub(super) fn settle_model(
-        &mut self,
-        native: &str,
-        model: String,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    /// Sets the agent's model. If the agent refuses it later, the driver reports a change back.
+    pub(super) fn settle_model(&mut self, native: &str, model: String, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         if conversation.settings.value(MODEL).is_none() {
             let text = format!("{} does not let others choose its model.", self.row.title);
-            Self::notice(conversation.session, conversation.turn_id(), NoticeLevel::Warning, text, out);
+            scribe.notice(conversation.session, conversation.turn_id(), NoticeLevel::Warning, text);
             return;
         }
         conversation.model = Some(model.clone());
         let model = conversation.settings.model_called(&model);
         if conversation.settings.value(MODEL) != Some(&model) {
-            self.set(native, MODEL, model, cx, out);
+            self.set(native, MODEL, model, scribe);
         }
     }
 
-    /// Has an agent think this hard.
-    pub(super) fn settle_effort(
-        &mut self,
-        native: &str,
-        effort: String,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    /// Sets how hard the agent thinks.
+    pub(super) fn settle_effort(&mut self, native: &str, effort: String, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         if conversation.settings.option(EFFORT).is_none() {
             let text = format!("{} does not let others choose how hard it thinks.", self.row.title);
-            Self::notice(conversation.session, conversation.turn_id(), NoticeLevel::Warning, text, out);
-            out.say(conversation.session, Draft::new(Body::EffortChanged { effort: String::new() }));
+            scribe.notice(conversation.session, conversation.turn_id(), NoticeLevel::Warning, text);
+            scribe.say(conversation.session, Draft::new(Body::EffortChanged { effort: String::new() }));
         } else if conversation.settings.value(EFFORT) != Some(&effort) {
-            self.set(native, EFFORT, effort, cx, out);
+            self.set(native, EFFORT, effort, scribe);
         }
     }
 
-    fn set(&mut self, native: &str, setting: &str, value: String, cx: &mut Context<'_>, out: &mut Output) {
+    fn set(&mut self, native: &str, setting: &str, value: String, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         let (method, params, what) = match conversation.settings.option(setting) {
             Some(option) => {
@@ -315,17 +304,16 @@ impl Acp {
         };
         conversation.settling += 1;
         let call = AcpCall::Set { native: native.to_owned(), session: conversation.session, what };
-        self.calls.send(method, params, call, cx, out);
+        self.calls.send(method, params, call, scribe);
     }
 
-    /// A setting was taken, or not.
+    /// Handles the answer to a change of a setting.
     pub(super) fn was_set(
         &mut self,
         native: &str,
         what: SettingChange,
         answer: Result<&str, String>,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         conversation.settling = conversation.settling.saturating_sub(1);
@@ -354,19 +342,23 @@ impl Acp {
                     SettingChange::Option { id, value } => (id.as_str(), value),
                 };
                 let text = format!("{} refused {value} as its {name}: {message}", self.row.title);
-                Self::notice(conversation.session, conversation.turn_id(), NoticeLevel::Warning, text, out);
+                scribe.notice(conversation.session, conversation.turn_id(), NoticeLevel::Warning, text);
             }
         }
-        // It may have refused the model that it was said to use.
+        // The agent may have refused the model that the driver reported.
         if conversation.settling == usize::from(conversation.past.is_some()) {
-            Self::model_changed(conversation, conversation.session, out);
+            Self::model_changed(conversation, conversation.session, scribe);
         }
-        self.say_held(native, cx, out);
+        self.say_held(native, scribe);
     }
 
-    /// The agent set something itself: says what of that a person should know.
-    pub(super) fn settings_changed(row: &AcpRow, conversation: &mut AcpConversation, out: &mut Output) {
-        // What it says while we set something may be older than that.
+    /// The agent changed a setting by itself: emits what a person should know about it.
+    pub(super) fn settings_changed(
+        row: &AcpRow,
+        conversation: &mut AcpConversation,
+        scribe: &mut Scribe<'_>,
+    ) {
+        // While the driver changes a setting, the agent's reports may be outdated.
         if conversation.settling > 0 {
             return;
         }
@@ -377,21 +369,21 @@ impl Acp {
         {
             conversation.mode = mode;
             conversation.answers = Answers::Person;
-            out.say(conversation.session, Draft::new(Body::ModeChanged { mode }).turn(turn));
+            scribe.say(conversation.session, Draft::new(Body::ModeChanged { mode }).turn(turn));
         }
-        Self::model_changed(conversation, conversation.session, out);
+        Self::model_changed(conversation, conversation.session, scribe);
     }
 
-    fn model_changed(conversation: &mut AcpConversation, session: SessionId, out: &mut Output) {
+    fn model_changed(conversation: &mut AcpConversation, session: SessionId, scribe: &mut Scribe<'_>) {
         let now = conversation.settings.model().map(str::to_owned);
         if let Some(model) = now.filter(|model| conversation.model.as_ref() != Some(model)) {
             conversation.model = Some(model.clone());
-            out.say(session, Draft::new(Body::ModelChanged { model }).turn(conversation.turn_id()));
+            scribe.say(session, Draft::new(Body::ModelChanged { model }).turn(conversation.turn_id()));
         }
     }
 }
 
-/// The mode of ours that an agent says it is in when it opens a session.
+/// The mode of ours in which an agent opens a session.
 pub(crate) fn mode_told(row: &AcpRow, opened: Opened) -> Option<Mode> {
     let mut settings = AcpSettings::default();
     settings.read(opened);

@@ -1,10 +1,10 @@
-//! Calls of tools. What is known of a call comes in pieces from three sources, in any order and more than once:
-//! `tool_call`, `tool_call_update`, and the wish for permission. Each piece is laid over what is known.
+//! Tool calls. Facts about a call come in pieces from three sources, in any order and more than once:
+//! `tool_call`, `tool_call_update` and the request for permission. The driver merges each piece into what it
+//! knows.
 
 use longshore_model::command::Attachment;
-use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft};
-use longshore_model::id::{Context, ItemId, SessionId, TurnId};
+use longshore_model::id::{ItemId, SessionId, TurnId};
 use longshore_model::item::{FileChange, FileDiff, ToolCall, ToolKind, ToolOutcome, ToolStatus};
 use longshore_model::lifecycle::TurnOutcome;
 use serde_json::Value;
@@ -14,8 +14,9 @@ use super::diffs::{self, Edit};
 use super::outputs;
 use crate::acp::rows::ToolNameSource;
 use crate::acp::wire::{PlanEntry, ToolPart};
+use crate::kit::Scribe;
 
-/// Where a piece comes from.
+/// The source of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     /// `tool_call`.
@@ -26,45 +27,44 @@ pub(super) enum Source {
     Wish,
 }
 
-/// A call, as far as it is known.
+/// A tool call, as far as the driver knows it.
 #[derive(Debug)]
 pub(super) struct AcpToolCall {
     pub item: ItemId,
     pub open: bool,
-    /// It was said that it is called. Some agents name a call before they know what it does.
+    /// Whether the driver has emitted the call. Some agents name a call before they know what it does.
     pub told: bool,
     pub call: ToolCall,
     pub title: String,
-    /// Whether it has begun to do something.
+    /// Whether the call has begun its work.
     pub begun: bool,
-    /// Somebody said no.
+    /// Whether somebody denied the call.
     pub denied: bool,
-    /// What it changes.
+    /// The changes of the call.
     pub edits: Vec<Edit>,
-    /// What it printed so far.
+    /// The output so far.
     pub output: String,
-    /// The terminals that it runs in, of which we know what they print.
+    /// The terminals of the call, whose output the hub knows.
     pub terminals: Vec<String>,
     pub exit_code: Option<i64>,
-    /// The files that it is about.
+    /// The files of the call.
     pub paths: Vec<String>,
-    /// Pictures and the like that it shows.
+    /// Pictures and other attachments of the call.
     pub attachments: Vec<Attachment>,
-    /// It leaves a mode: it is done planning.
+    /// Whether the call leaves a mode, because the agent has finished planning.
     pub switches: bool,
-    /// The plan that it asks to carry out.
+    /// The plan that the agent asks to carry out.
     pub plan: Option<String>,
 }
 
 impl AcpConversation {
-    /// Lays a piece over what is known of a call, and says what is new. The item of the call.
+    /// Merges a piece into a call, and emits what is new. Returns the item of the call.
     pub(super) fn tool_told(
         &mut self,
         mut part: ToolPart,
         source: Source,
         names: ToolNameSource,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Option<ItemId> {
         if part.tool_call_id.is_empty() {
             return None;
@@ -72,7 +72,7 @@ impl AcpConversation {
         let id = std::mem::take(&mut part.tool_call_id);
         let fresh = !self.tools.contains_key(&id);
         if fresh {
-            self.fall_silent(out);
+            self.fall_silent(scribe);
         }
         let (session, turn) = (self.session, self.turn_id());
         let stopped = self.turn.as_ref().is_some_and(|turn| turn.cut);
@@ -80,7 +80,7 @@ impl AcpConversation {
             turn.worked = true;
         }
         let tool = self.tools.entry(id.clone()).or_insert_with(|| AcpToolCall {
-            item: ItemId::mint(cx),
+            item: ItemId::mint(&mut scribe.cx),
             open: true,
             told: false,
             call: ToolCall::unknown(),
@@ -106,17 +106,17 @@ impl AcpConversation {
             return Some(item);
         }
         if !tool.told {
-            tool.begin(session, turn, out);
+            tool.begin(session, turn, scribe);
         } else if before != (tool.call.clone(), tool.title.clone()) {
             let draft = Draft::new(Body::ToolUpdated(tool.call.clone()));
-            out.say(session, draft.turn(turn).item(item).text(tool.shown_title()));
+            scribe.say(session, draft.turn(turn).item(item).text(tool.shown_title()));
         }
         let content = part.content.as_deref().unwrap_or_default();
         tool.terminals
             .extend(content.iter().filter(|one| one.kind == "terminal").map(|one| one.terminal_id.clone()));
         let changed = diffs::lay_over(&mut tool.edits, content, &part.meta, &tool.call, &self.cwd);
         let ends = match part.status.as_deref() {
-            // What was stopped says that it is done, too.
+            // An agent also reports a stopped command as completed.
             Some("completed") if stopped && tool.call.kind == ToolKind::Execute => {
                 Some(ToolStatus::Cancelled)
             }
@@ -128,15 +128,16 @@ impl AcpConversation {
         };
         let prints = match source {
             Source::Update => part.status.as_deref() != Some("pending"),
-            // What is shown before a call begins says what it will do.
+            // Content that arrives before a call begins shows what the call will do.
             Source::Call | Source::Wish => ends.is_some(),
         };
-        // One agent shows there what its model says of the command.
+        // One agent puts its model's description of the command there.
         let described = tool.call.input["description"].as_str();
         let printed = outputs::printed(content).filter(|text| prints && Some(text.as_str()) != described);
         let todos = if before.0.input == tool.call.input { None } else { todos_in(&tool.call.input) };
         let cwd = &self.cwd;
-        // With the wish it is shown; and no piece is shown of which nobody knows where it stands.
+        // The approval shows the change itself, so the item need not. The item never shows a part of a change
+        // whose place nobody knows.
         let shows = source != Source::Wish && tool.edits.iter().all(|edit| !edit.is_stray());
         let attached = outputs::attachments_in(content);
         if !attached.is_empty() {
@@ -144,12 +145,12 @@ impl AcpConversation {
         }
         if changed && ends.is_none() && shows {
             let diff = FileDiff { status: ToolStatus::Running, changes: tool.changes(cwd) };
-            out.say(session, Draft::new(Body::FileDiff(diff)).turn(turn).item(item));
+            scribe.say(session, Draft::new(Body::FileDiff(diff)).turn(turn).item(item));
         }
         match ends {
             None => {
                 if let Some(more) = printed.and_then(|printed| tool.prints(printed)) {
-                    out.say(session, Draft::new(Body::ToolOutputDelta).turn(turn).item(item).text(more));
+                    scribe.say(session, Draft::new(Body::ToolOutputDelta).turn(turn).item(item).text(more));
                 }
             }
             Some(status) => {
@@ -157,22 +158,22 @@ impl AcpConversation {
                 let printed = printed.map(|printed| outputs::without_report(tool, printed, &raw));
                 let outcome = outputs::outcome_of(status, &raw, tool.exit_code);
                 let text = tool.whole_output(printed, &raw);
-                tool.end(session, turn, cwd, outcome, text, out);
+                tool.end(session, turn, cwd, outcome, text, scribe);
             }
         }
         if let Some(entries) = todos {
-            self.planned(entries, cx, out);
+            self.planned(entries, scribe);
         }
         Some(item)
     }
 
-    /// A terminal printed something: so did the call that runs in it.
+    /// A terminal printed something, which is output of the call that runs in it.
     pub(super) fn terminal_told(
         &mut self,
         terminal: &str,
         printed: Option<&str>,
         exit_code: Option<i32>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let (session, turn) = (self.session, self.turn_id());
         let Some(tool) = self.tools.values_mut().find(|tool| tool.terminals.iter().any(|of| of == terminal))
@@ -182,44 +183,44 @@ impl AcpConversation {
         tool.exit_code = exit_code.map(i64::from).or(tool.exit_code);
         if let Some(more) = printed.filter(|_| tool.open).and_then(|printed| tool.prints(printed.to_owned()))
         {
-            out.say(session, Draft::new(Body::ToolOutputDelta).turn(turn).item(tool.item).text(more));
+            scribe.say(session, Draft::new(Body::ToolOutputDelta).turn(turn).item(tool.item).text(more));
         }
     }
 
-    /// The turn is over, and with it every call that never said how it ended.
-    pub(super) fn close_tools(&mut self, outcome: TurnOutcome, out: &mut Output) {
+    /// The turn is over. Ends every call whose end the agent never reported.
+    pub(super) fn close_tools(&mut self, outcome: TurnOutcome, scribe: &mut Scribe<'_>) {
         let (session, turn, cwd) = (self.session, self.turn_id(), self.cwd.clone());
         let mut open: Vec<&mut AcpToolCall> = self.tools.values_mut().filter(|tool| tool.open).collect();
         open.sort_by_key(|tool| tool.item);
         for tool in open {
             let status = match (tool.denied, outcome) {
                 (true, _) => ToolStatus::Declined,
-                // An agent that goes on to a good end has done what it began.
+                // If an agent completes its turn, it has finished the calls that it began.
                 (false, TurnOutcome::Completed) if tool.begun => ToolStatus::Completed,
                 (false, TurnOutcome::Completed | TurnOutcome::Failed | TurnOutcome::Interrupted) => {
                     ToolStatus::Cancelled
                 }
             };
             if !tool.told {
-                tool.begin(session, turn, out);
+                tool.begin(session, turn, scribe);
             }
             let ended = ToolOutcome { exit_code: tool.exit_code, ..ToolOutcome::of(status) };
             let text = tool.whole_output(None, &Value::Null);
-            tool.end(session, turn, &cwd, ended, text, out);
+            tool.end(session, turn, &cwd, ended, text, scribe);
         }
     }
 }
 
 impl AcpToolCall {
-    /// What the call is called where people read it.
+    /// The title of the call for people.
     fn shown_title(&self) -> String {
         if self.title.is_empty() { self.call.name.clone() } else { self.title.clone() }
     }
 
-    fn begin(&mut self, session: SessionId, turn: Option<TurnId>, out: &mut Output) {
+    fn begin(&mut self, session: SessionId, turn: Option<TurnId>, scribe: &mut Scribe<'_>) {
         self.told = true;
         let draft = Draft::new(Body::ToolStarted(self.call.clone()));
-        out.say(session, draft.turn(turn).item(self.item).text(self.shown_title()));
+        scribe.say(session, draft.turn(turn).item(self.item).text(self.shown_title()));
     }
 
     fn learn(&mut self, part: &ToolPart, source: Source, id: &str, fresh: bool, names: ToolNameSource) {
@@ -235,7 +236,7 @@ impl AcpToolCall {
             self.plan = shown.filter(|plan| !plan.is_empty()).or(self.plan.take());
         }
         if let Some(title) = part.title.as_deref() {
-            // The question may be put in other words than the call.
+            // The request for permission may have another title than the call.
             if source != Source::Wish || self.title.is_empty() {
                 self.title = unquoted(title).to_owned();
             }
@@ -275,24 +276,25 @@ impl AcpToolCall {
         }
     }
 
-    /// Whether it wants to carry out a plan, which is known.
+    /// Whether the call asks to carry out a plan, and the driver knows the plan.
     pub(super) fn asks_for_its_plan(&self) -> bool {
         self.switches && self.plan.is_some()
     }
 
-    /// What it changes, file by file.
+    /// The changes of the call, file by file.
     pub(super) fn changes(&self, cwd: &str) -> Vec<FileChange> {
         self.edits.iter().map(|edit| edit.change(cwd)).collect()
     }
 
-    /// What is new of what it printed. Agents tell all of it every time.
+    /// The new part of the output. Agents repeat the whole output every time.
     fn prints(&mut self, printed: String) -> Option<String> {
         let more = printed.strip_prefix(self.output.as_str())?.to_owned();
         self.output = printed;
         (!more.is_empty()).then_some(more)
     }
 
-    /// All that it printed: what a terminal of ours knows, what it shows, what it hands its model.
+    /// The whole output: from our terminal, from the content that the call shows, or from the result for the
+    /// model.
     fn whole_output(&mut self, printed: Option<String>, raw: &Value) -> Option<String> {
         if !self.terminals.is_empty() && !self.output.is_empty() {
             return Some(std::mem::take(&mut self.output));
@@ -308,21 +310,21 @@ impl AcpToolCall {
         cwd: &str,
         outcome: ToolOutcome,
         text: Option<String>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         self.open = false;
         let outcome = ToolOutcome { attachments: std::mem::take(&mut self.attachments), ..outcome };
         if !self.edits.is_empty() {
             let diff = FileDiff { status: outcome.status, changes: self.changes(cwd) };
-            out.say(session, Draft::new(Body::FileDiff(diff)).turn(turn).item(self.item));
+            scribe.say(session, Draft::new(Body::FileDiff(diff)).turn(turn).item(self.item));
         }
         let mut draft = Draft::new(Body::ToolFinished(outcome)).turn(turn).item(self.item);
         draft.text = text;
-        out.say(session, draft);
+        scribe.say(session, draft);
     }
 }
 
-/// A title that is nothing but code.
+/// A title without its backquotes, if the title is only code.
 fn unquoted(title: &str) -> &str {
     let inner = title.strip_prefix('`').and_then(|title| title.strip_suffix('`'));
     inner.filter(|inner| !inner.contains('`')).unwrap_or(title)
@@ -346,7 +348,7 @@ fn is_empty(input: &Value) -> bool {
     input.is_null() || input.as_object().is_some_and(serde_json::Map::is_empty)
 }
 
-/// The plan that a call writes down, for agents that have a tool for it and no other word.
+/// The plan that a call writes down, for agents that have only a tool for plans.
 fn todos_in(input: &Value) -> Option<Vec<PlanEntry>> {
     let todos = input.get("todos")?.as_array()?;
     let word = |todo: &Value, name: &str| todo[name].as_str().unwrap_or_default().to_owned();

@@ -1,9 +1,8 @@
-//! `session/update`: what the agent says, thinks and plans, and what it tells of itself.
+//! `session/update`: what the agent says, thinks and plans, and what it reports about itself.
 
 use longshore_model::capability::SlashCommand;
-use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft};
-use longshore_model::id::{Context, ItemId};
+use longshore_model::id::ItemId;
 use longshore_model::item::{PlanStatus, PlanStep};
 use serde_json::value::RawValue;
 
@@ -11,14 +10,10 @@ use super::conversation::AcpConversation;
 use super::tools::Source;
 use super::{Acp, WireError};
 use crate::acp::wire::{Chunk, Commands, Facts, Plan, PlanEntry, Tag, ToolPart, Updated};
+use crate::kit::Scribe;
 
 impl Acp {
-    pub(super) fn updated(
-        &mut self,
-        params: &RawValue,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) -> Result<(), WireError> {
+    pub(super) fn updated(&mut self, params: &RawValue, scribe: &mut Scribe<'_>) -> Result<(), WireError> {
         let updated: Updated<'_> = serde_json::from_str(params.get())?;
         let Some(conversation) = self.conversations.get_mut(updated.session_id.as_ref()) else {
             return Ok(());
@@ -26,10 +21,10 @@ impl Acp {
         let update = updated.update.get();
         let tag: Tag<'_> = serde_json::from_str(update)?;
         if conversation.replaying {
-            self.calls.still_loading(&updated.session_id, cx.now);
+            self.calls.still_loading(&updated.session_id, scribe.cx.now);
         }
         match tag.kind.as_ref() {
-            // Our log holds what a loaded session tells of its past, and what we said ourselves.
+            // Our log has the prompts, also the prompts of a loaded session's past.
             "user_message_chunk" => Ok(()),
             "agent_message_chunk" | "agent_thought_chunk" | "tool_call" | "tool_call_update" | "plan"
                 if conversation.replaying =>
@@ -38,45 +33,45 @@ impl Acp {
             }
             "agent_message_chunk" => {
                 let chunk: Chunk<'_> = serde_json::from_str(update)?;
-                // Nothing was said to it yet that it could answer, or it is being told how to work.
+                // There is no prompt yet that the agent could answer, or the driver is changing settings.
                 let speaks = conversation.settling == 0
                     && conversation.turn.as_ref().is_some_and(|turn| turn.call.is_some());
                 let echo = self.row.quirks.echo.filter(|_| !speaks);
                 if let Some(usage) = chunk.usage() {
-                    conversation.answer_used(usage, out);
+                    conversation.answer_used(usage, scribe);
                 }
                 if echo.is_none_or(|echo| !chunk.content.text.starts_with(echo)) {
-                    conversation.heard(false, &chunk, cx, out);
+                    conversation.heard(false, &chunk, scribe);
                 }
                 Ok(())
             }
             "agent_thought_chunk" => {
-                conversation.heard(true, &serde_json::from_str(update)?, cx, out);
+                conversation.heard(true, &serde_json::from_str(update)?, scribe);
                 Ok(())
             }
             "tool_call" => {
                 let part: ToolPart = serde_json::from_str(update)?;
-                conversation.tool_told(part, Source::Call, self.row.quirks.names, cx, out);
+                conversation.tool_told(part, Source::Call, self.row.quirks.names, scribe);
                 Ok(())
             }
             "tool_call_update" => {
                 let part: ToolPart = serde_json::from_str(update)?;
-                conversation.tool_told(part, Source::Update, self.row.quirks.names, cx, out);
-                // Somebody may wait for what it told.
-                self.ask_held(out);
+                conversation.tool_told(part, Source::Update, self.row.quirks.names, scribe);
+                // A person's request may wait for this.
+                self.ask_held(scribe);
                 Ok(())
             }
             "plan" => {
                 let plan: Plan = serde_json::from_str(update)?;
-                // It was written down by a call that is not told otherwise.
-                conversation.fall_silent(out);
-                conversation.planned(plan.entries, cx, out);
+                // The call that wrote the plan is not reported otherwise. It ends the message, as any call does.
+                conversation.fall_silent(scribe);
+                conversation.planned(plan.entries, scribe);
                 Ok(())
             }
             "available_commands_update" => {
                 let commands: Commands = serde_json::from_str(update)?;
-                conversation.listed(commands, out);
-                self.past_told(&updated.session_id, cx, out);
+                conversation.listed(commands, scribe);
+                self.past_told(&updated.session_id, scribe);
                 Ok(())
             }
             "current_mode_update" | "config_option_update" => {
@@ -87,7 +82,7 @@ impl Acp {
                 if let Some(options) = facts.config_options {
                     conversation.settings.set_options(options);
                 }
-                Self::settings_changed(&self.row, conversation, out);
+                Self::settings_changed(&self.row, conversation, scribe);
                 Ok(())
             }
             "session_info_update" => {
@@ -99,13 +94,13 @@ impl Acp {
                 {
                     conversation.title = Some(title.clone());
                     let turn = conversation.turn_id();
-                    out.say(conversation.session, Draft::new(Body::TitleChanged).turn(turn).text(title));
+                    scribe.say(conversation.session, Draft::new(Body::TitleChanged).turn(turn).text(title));
                 }
                 Ok(())
             }
             "usage_update" => {
                 let facts: Facts = serde_json::from_str(update)?;
-                conversation.tokens_used(&facts, out);
+                conversation.tokens_used(&facts, scribe);
                 Ok(())
             }
             _ => Ok(()),
@@ -114,17 +109,17 @@ impl Acp {
 }
 
 impl AcpConversation {
-    fn heard(&mut self, thought: bool, chunk: &Chunk<'_>, cx: &mut Context<'_>, out: &mut Output) {
+    fn heard(&mut self, thought: bool, chunk: &Chunk<'_>, scribe: &mut Scribe<'_>) {
         let text = chunk.content.words();
-        // Some begin every message with nothing.
+        // Some agents begin every message with an empty piece.
         if !text.is_empty() {
-            self.speak(thought, chunk.message_id.map(RawValue::get), text, cx, out);
+            self.speak(thought, chunk.message_id.map(RawValue::get), text, scribe);
         }
     }
 
-    /// The plan as it now stands.
-    pub(super) fn planned(&mut self, entries: Vec<PlanEntry>, cx: &mut Context<'_>, out: &mut Output) {
-        let item = *self.plan.get_or_insert_with(|| ItemId::mint(cx));
+    /// Emits the present plan.
+    pub(super) fn planned(&mut self, entries: Vec<PlanEntry>, scribe: &mut Scribe<'_>) {
+        let item = *self.plan.get_or_insert_with(|| ItemId::mint(&mut scribe.cx));
         let steps = entries.into_iter().map(|entry| PlanStep {
             status: match entry.status.as_str() {
                 "completed" => PlanStatus::Completed,
@@ -134,10 +129,10 @@ impl AcpConversation {
             text: entry.content,
         });
         let body = Body::PlanUpdated { steps: steps.collect() };
-        out.say(self.session, Draft::new(body).turn(self.turn_id()).item(item));
+        scribe.say(self.session, Draft::new(body).turn(self.turn_id()).item(item));
     }
 
-    fn listed(&mut self, told: Commands, out: &mut Output) {
+    fn listed(&mut self, told: Commands, scribe: &mut Scribe<'_>) {
         let commands: Vec<SlashCommand> = told
             .available_commands
             .into_iter()
@@ -145,7 +140,7 @@ impl AcpConversation {
             .collect();
         if self.commands.as_ref() != Some(&commands) {
             self.commands = Some(commands.clone());
-            out.say(self.session, Draft::new(Body::CommandsListed { commands }));
+            scribe.say(self.session, Draft::new(Body::CommandsListed { commands }));
         }
     }
 }

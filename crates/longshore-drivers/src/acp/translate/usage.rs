@@ -1,6 +1,5 @@
-//! What turns use and cost.
+//! The usage and the cost of turns.
 
-use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft};
 use longshore_model::usage::Usage;
 use serde_json::Value;
@@ -9,27 +8,28 @@ use super::conversation::AcpConversation;
 use crate::acp::rows::Counts;
 use crate::acp::wire::{Facts, Prompted, TokenUsage};
 use crate::claude::translate::usage::sum;
+use crate::kit::Scribe;
 
 impl AcpConversation {
-    /// `usage_update`: how full the model is, and what the session has cost so far.
-    pub(super) fn tokens_used(&mut self, facts: &Facts, out: &mut Output) {
+    /// `usage_update`: how full the context is, and the cost of the session so far.
+    pub(super) fn tokens_used(&mut self, facts: &Facts, scribe: &mut Scribe<'_>) {
         let dollars = facts.cost.as_ref().filter(|cost| cost.currency == "USD");
         self.cost = dollars.and_then(|cost| cost.amount).or(self.cost);
         let usage = Usage {
-            // Some forget it when they are stopped.
+            // Some agents report no context size when they are stopped.
             context_used: facts.used.filter(|used| *used > 0).or(self.usage.context_used),
             context_window: facts.size.or(self.usage.context_window),
             ..self.usage
         };
-        self.tell_usage(usage, out);
+        self.tell_usage(usage, scribe);
     }
 
-    /// What the turn that ends now has used and cost, as far as that is told.
+    /// The usage and the cost of the turn that ends now, as far as the agent reports them.
     pub(super) fn used(
         &mut self,
         prompted: &Prompted,
         counts: Counts,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> (Option<Usage>, Option<f64>) {
         let Some(turn) = &self.turn else { return (None, None) };
         let (before, cost_before) = (turn.usage_before, turn.cost_before);
@@ -40,7 +40,7 @@ impl AcpConversation {
         };
         let told = prompted.usage.or_else(|| quota_in(&prompted.meta));
         if told.is_none() && turn.answers != Usage::default() {
-            // It told what every answer used, and that is told already.
+            // The agent reported the usage of every answer, so it is in the log already.
             return (Some(turn.answers), cost);
         }
         let total = match (told, counts) {
@@ -55,32 +55,33 @@ impl AcpConversation {
                 }
             }
         };
-        self.tell_usage(total, out);
+        self.tell_usage(total, scribe);
         (Some(total.since(&before)), cost)
     }
 
-    /// What one answer of the model used, which one agent tells beside a piece of it.
-    pub(super) fn answer_used(&mut self, told: TokenUsage, out: &mut Output) {
+    /// The usage of one answer of the model. One agent reports it beside a piece of the answer.
+    pub(super) fn answer_used(&mut self, told: TokenUsage, scribe: &mut Scribe<'_>) {
         let used = tokens(told, Usage::default());
         let Some(turn) = &mut self.turn else { return };
         turn.answers = sum(turn.answers, used);
-        // The whole conversation went into the answer, and the answer is part of it now.
+        // The whole conversation was the input of the answer, and the answer is part of the conversation now.
         let context_used = used.input.map(|input| input.saturating_add(used.output.unwrap_or(0)));
         let usage =
             Usage { context_used, context_window: self.usage.context_window, ..sum(self.usage, used) };
-        self.tell_usage(usage, out);
+        self.tell_usage(usage, scribe);
     }
 
-    /// Agents repeat it; what is not news is not told.
-    fn tell_usage(&mut self, usage: Usage, out: &mut Output) {
+    /// Emits the usage if it has changed, because agents repeat it.
+    fn tell_usage(&mut self, usage: Usage, scribe: &mut Scribe<'_>) {
         if self.usage != usage {
             self.usage = usage;
-            out.say(self.session, Draft::new(Body::UsageUpdated(usage)).turn(self.turn_id()));
+            scribe.say(self.session, Draft::new(Body::UsageUpdated(usage)).turn(self.turn_id()));
         }
     }
 }
 
-/// Counts of tokens beside what is known of the context. The input holds what came from the cache and what went into it.
+/// The token counts, together with what is known about the context. The input includes the tokens read from
+/// the cache and written into it.
 fn tokens(told: TokenUsage, known: Usage) -> Usage {
     let cached = [told.cached_read_tokens, told.cached_write_tokens].into_iter().flatten();
     let cached = cached.fold(0, u64::saturating_add);
@@ -98,7 +99,7 @@ fn tokens(told: TokenUsage, known: Usage) -> Usage {
     }
 }
 
-/// `_meta.quota.token_count`, where one agent puts it.
+/// `_meta.quota.token_count`, where one agent puts the usage.
 fn quota_in(meta: &Value) -> Option<TokenUsage> {
     let count = meta.get("quota")?.get("token_count")?;
     let number = |name: &str| count.get(name).and_then(Value::as_u64);

@@ -1,11 +1,10 @@
-//! Files and terminals: what the agent leaves to us. The driver touches neither; it says what is to be done, and answers
-//! when that is done.
+//! Files and terminals that the agent leaves to the hub. The driver touches neither: it requests the work
+//! from the anchor, and answers the agent when the work is done.
 
 use std::collections::HashMap;
 
-use longshore_model::driver::Output;
+use longshore_model::host_io::{Exit, HostFault, HostReply, HostRequest, HostRequestId, Job};
 use longshore_model::id::SessionId;
-use longshore_model::work::{Done, Exit, Job, Work, WorkFault, WorkId};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -14,12 +13,13 @@ use super::{Acp, WireError};
 use crate::acp::wire::{
     FileAsked, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, NOT_FOUND, RpcId, TerminalAsked,
 };
+use crate::kit::Scribe;
 
-/// What is being done.
+/// The work under way.
 #[derive(Debug, Default)]
 pub(super) struct Works {
     last: u64,
-    running: HashMap<WorkId, PendingWork>,
+    running: HashMap<HostRequestId, PendingWork>,
 }
 
 /// A work that is not done yet.
@@ -27,12 +27,12 @@ pub(super) struct Works {
 struct PendingWork {
     id: RpcId,
     session: SessionId,
-    /// The terminal that it is about.
+    /// The terminal of the work.
     terminal: Option<String>,
 }
 
 impl Works {
-    /// How many are not done yet.
+    /// The number of works that are not done yet.
     pub(super) fn open(&self) -> usize {
         self.running.len()
     }
@@ -45,7 +45,7 @@ impl Acp {
         native: &str,
         method: &str,
         params: &RawValue,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let Some(conversation) = self.conversations.get(native) else { return Ok(()) };
         let (job, terminal) = match method {
@@ -61,37 +61,42 @@ impl Acp {
                 let asked: TerminalAsked = serde_json::from_str(params.get())?;
                 let terminal = asked.terminal_id.clone();
                 let Some(job) = terminal_job(method, asked) else {
-                    refuse(id, METHOD_NOT_FOUND, &format!("longshore does not answer {method}"), out);
+                    refuse(id, METHOD_NOT_FOUND, &format!("longshore does not answer {method}"), scribe);
                     return Ok(());
                 };
                 (job, Some(terminal))
             }
         };
         self.works.last += 1;
-        let work = WorkId(self.works.last);
+        let work = HostRequestId(self.works.last);
         let session = conversation.session;
         self.works.running.insert(work, PendingWork { id: id.clone(), session, terminal });
-        out.works.push(Work { id: work, session, root: conversation.cwd.clone(), job });
+        scribe.out.works.push(HostRequest { id: work, session, root: conversation.cwd.clone(), job });
         Ok(())
     }
 
-    /// Has a file looked at that a call is to change. The name of the work.
+    /// Requests a file that a call wants to change. Returns the id of the work.
     pub(super) fn look_at(
         &mut self,
         session: SessionId,
         root: String,
         path: String,
-        out: &mut Output,
-    ) -> WorkId {
+        scribe: &mut Scribe<'_>,
+    ) -> HostRequestId {
         self.works.last += 1;
-        let id = WorkId(self.works.last);
-        out.works.push(Work { id, session, root, job: Job::Look { path } });
+        let id = HostRequestId(self.works.last);
+        scribe.out.works.push(HostRequest { id, session, root, job: Job::Look { path } });
         id
     }
 
-    /// A work is done, or not: whoever asked for it is answered.
-    pub(super) fn work_done(&mut self, work: WorkId, result: Result<Done, WorkFault>, out: &mut Output) {
-        if self.looked_at(work, &result, out) {
+    /// Handles the result of a work: answers the agent's request.
+    pub(super) fn work_done(
+        &mut self,
+        work: HostRequestId,
+        result: Result<HostReply, HostFault>,
+        scribe: &mut Scribe<'_>,
+    ) {
+        if self.looked_at(work, &result, scribe) {
             return;
         }
         let Some(PendingWork { id, session, terminal }) = self.works.running.remove(&work) else { return };
@@ -99,26 +104,30 @@ impl Acp {
             Ok(done) => done,
             Err(fault) => {
                 let code = match &fault {
-                    WorkFault::Missing(_) | WorkFault::NoTerminal(_) => NOT_FOUND,
-                    WorkFault::Outside(_) | WorkFault::Unfit { .. } => INVALID_PARAMS,
-                    WorkFault::Busy(_) | WorkFault::Failed(_) => INTERNAL_ERROR,
+                    HostFault::Missing(_) | HostFault::NoTerminal(_) => NOT_FOUND,
+                    HostFault::Outside(_) | HostFault::Unfit { .. } => INVALID_PARAMS,
+                    HostFault::Busy(_) | HostFault::Failed(_) => INTERNAL_ERROR,
                 };
-                return refuse(&id, code, &fault.to_string(), out);
+                return refuse(&id, code, &fault.to_string(), scribe);
             }
         };
         let conversation = self.natives.get(&session).and_then(|native| self.conversations.get_mut(native));
         if let (Some(conversation), Some(terminal)) = (conversation, terminal) {
             match &done {
-                Done::Output { text, truncated, exit } => {
+                HostReply::Output { text, truncated, exit } => {
                     let printed = Some(text.as_str()).filter(|_| !truncated);
                     let code = exit.as_ref().and_then(|exit| exit.code);
-                    conversation.terminal_told(&terminal, printed, code, out);
+                    conversation.terminal_told(&terminal, printed, code, scribe);
                 }
-                Done::Ended(exit) => conversation.terminal_told(&terminal, None, exit.code, out),
-                Done::Read(_) | Done::Written | Done::Running { .. } | Done::Killed | Done::Released => {}
+                HostReply::Ended(exit) => conversation.terminal_told(&terminal, None, exit.code, scribe),
+                HostReply::Read(_)
+                | HostReply::Written
+                | HostReply::Running { .. }
+                | HostReply::Killed
+                | HostReply::Released => {}
             }
         }
-        reply(&id, answer_of(done), out);
+        reply(&id, answer_of(done), scribe);
     }
 }
 
@@ -140,15 +149,15 @@ fn terminal_job(method: &str, asked: TerminalAsked) -> Option<Job> {
     })
 }
 
-fn answer_of(done: Done) -> Value {
+fn answer_of(done: HostReply) -> Value {
     let status = |exit: &Exit| json!({"exitCode": exit.code, "signal": exit.signal});
     match done {
-        Done::Read(content) => json!({"content": content}),
-        Done::Running { terminal } => json!({"terminalId": terminal}),
-        Done::Output { text, truncated, exit } => {
+        HostReply::Read(content) => json!({"content": content}),
+        HostReply::Running { terminal } => json!({"terminalId": terminal}),
+        HostReply::Output { text, truncated, exit } => {
             json!({"output": text, "truncated": truncated, "exitStatus": exit.as_ref().map(status)})
         }
-        Done::Ended(exit) => status(&exit),
-        Done::Written | Done::Killed | Done::Released => json!({}),
+        HostReply::Ended(exit) => status(&exit),
+        HostReply::Written | HostReply::Killed | HostReply::Released => json!({}),
     }
 }

@@ -1,4 +1,4 @@
-//! Answers to requests of ours.
+//! The agent's answers to our requests.
 
 use serde::Deserialize;
 use serde_json::Value;

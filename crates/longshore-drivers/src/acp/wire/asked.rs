@@ -1,4 +1,4 @@
-//! What agents ask us.
+//! The agent's requests to us.
 
 use serde::Deserialize;
 use serde_json::Value;

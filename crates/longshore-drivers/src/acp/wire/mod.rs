@@ -41,7 +41,7 @@ pub const INVALID_PARAMS: i64 = -32602;
 pub const INTERNAL_ERROR: i64 = -32603;
 /// The request was withdrawn.
 pub const CANCELLED: i64 = -32800;
-/// Somebody has to log in first.
+/// The error code for a missing login.
 pub const AUTH_REQUIRED: i64 = -32000;
 /// The thing that is named is not there.
 pub const NOT_FOUND: i64 = -32002;
@@ -61,7 +61,7 @@ pub struct Head<'a> {
     /// A good answer.
     #[serde(borrow, default)]
     pub result: Option<&'a RawValue>,
-    /// A bad one.
+    /// The error.
     #[serde(borrow, default)]
     pub error: Option<&'a RawValue>,
 }

@@ -1,4 +1,4 @@
-//! What agents tell: `session/update`.
+//! The agent's notifications: `session/update`.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ pub struct Updated<'a> {
     /// The session.
     #[serde(borrow)]
     pub session_id: Cow<'a, str>,
-    /// What there is to tell; its tag says what it is.
+    /// The update; its tag says which kind it is.
     #[serde(borrow)]
     pub update: &'a RawValue,
 }
@@ -32,25 +32,25 @@ pub struct Tag<'a> {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Chunk<'a> {
-    /// What is added.
+    /// The added content.
     #[serde(borrow)]
     pub content: Block<'a>,
-    /// The message that it belongs to, where the agent says so.
+    /// The message of the piece, if the agent names it.
     #[serde(borrow, default)]
     pub message_id: Option<&'a RawValue>,
-    /// What one agent says beside it.
+    /// Additional data of some agents.
     #[serde(borrow, default, rename = "_meta")]
     pub meta: Option<&'a RawValue>,
 }
 
 impl Chunk<'_> {
-    /// What the answer that it is a piece of has used.
+    /// The tokens that the answer has used.
     pub fn usage(&self) -> Option<TokenUsage> {
         serde_json::from_str::<ChunkMeta>(self.meta?.get()).ok()?.usage
     }
 }
 
-/// What is said beside a piece: how much an answer of the model has used.
+/// Additional data of a piece: the tokens that an answer of the model has used.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ChunkMeta {
@@ -84,7 +84,7 @@ pub struct Resource {
 }
 
 impl Block<'_> {
-    /// What a person would read of it.
+    /// The text for people.
     pub fn words(&self) -> String {
         match self.kind.as_ref() {
             "text" => self.text.to_string(),
@@ -105,8 +105,8 @@ impl Block<'_> {
     }
 }
 
-/// What is told of a call of a tool: by `tool_call`, by `tool_call_update`, and with the wish for permission.
-/// What is not there is as it was before.
+/// A tool call as reported by `tool_call`, by `tool_call_update`, and in a permission request. Missing fields
+/// are unchanged.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -128,7 +128,7 @@ pub struct ToolPart {
 }
 
 impl ToolPart {
-    /// Whether it only names a call of which nothing is known yet.
+    /// Whether the part only names a call without any details.
     pub fn says_nothing_yet(&self) -> bool {
         let empty = |input: &Value| input.as_object().is_some_and(serde_json::Map::is_empty);
         self.status.as_deref() == Some("pending")
@@ -173,7 +173,7 @@ pub struct Location {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Plan {
-    /// All of it.
+    /// All steps.
     #[serde(deserialize_with = "empty")]
     pub entries: Vec<PlanEntry>,
 }
@@ -182,7 +182,7 @@ pub struct Plan {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct PlanEntry {
-    /// What is to be done.
+    /// The text of the step.
     #[serde(deserialize_with = "empty")]
     pub content: String,
     /// `pending`, `in_progress`, `completed`.

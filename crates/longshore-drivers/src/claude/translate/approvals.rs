@@ -1,56 +1,56 @@
-//! May it? What it asks before it acts, and how a decision reads in its words.
+//! Approvals: what Claude asks before it acts, and the form of a decision on its wire.
 //!
-//! A yes must carry the arguments, a no must carry a reason. The rules that it suggests for "always" are
-//! written and then not heeded, so what is offered is the session: a rule for the whole tool, or for changes of files the
-//! mode in which they are not asked about. Questions are not bound to a running turn: a sub-agent in the background asks
-//! when it likes.
+//! A yes must contain the arguments, and a no must contain a reason. Claude stores the rules that it suggests
+//! for "always", but then does not follow them. So the driver offers "for this session": a rule for the whole
+//! tool, or for changes of files the mode that allows them without asking. A request need not belong to a
+//! running turn: a sub-agent in the background asks at any time.
 //!
-//! Whoever is to allow a change must see the change: before it is asked about, the file is read that it is a change of.
+//! A person who is to allow a change must see the change. So the driver first lets the anchor read the file.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use longshore_model::approval::{ApprovalDecision, ApprovalRequest, Decision, Subject};
 use longshore_model::capability::Mode;
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::id::{ApprovalId, Context, QuestionId, SessionId, TurnId};
+use longshore_model::event::{Body, Draft};
+use longshore_model::host_io::{HostFault, HostReply, HostRequest, HostRequestId, Job};
+use longshore_model::id::{ApprovalId, QuestionId, SessionId, TurnId};
 use longshore_model::item::ToolKind;
 use longshore_model::time::Timestamp;
-use longshore_model::work::{Done, Job, Work, WorkFault, WorkId};
 use serde_json::{Value, json};
 
 use super::conversation::MAIN;
 use super::modes::native_mode;
 use super::{Claude, WireError, diffs, tools};
 use crate::claude::wire::{Line, Request};
-use crate::edits::{Before, FileEdit, READ_WITHIN_MS, carried_out};
+use crate::kit::Scribe;
+use crate::kit::edits::{Before, FileEdit, READ_WITHIN_MS, carried_out};
 
-/// What it is told when a person said no and nothing else.
+/// The message to Claude when a person denies without a message.
 const DENIED: &str = "The user said no to this.";
-/// Past so many files nobody remembers which were read.
+/// The most files of which the driver remembers that Claude has read them.
 const KNOWN_LIMIT: usize = 10_000;
 
-/// What waits for a person.
+/// The requests that wait for a person.
 #[derive(Debug, Default)]
 pub(super) struct ClaudeRequests {
-    /// By their name.
+    /// The requests by their ids.
     open: HashMap<String, ClaudeRequest>,
     approvals: HashMap<ApprovalId, String>,
     questions: HashMap<QuestionId, String>,
-    /// The files that it has read or written.
+    /// The files that Claude has read or written.
     known: HashSet<String>,
-    /// What is asked as soon as a file is read.
-    held: BTreeMap<WorkId, DeferredRequest>,
-    /// How many files were wanted.
+    /// The requests that wait for a file.
+    held: BTreeMap<HostRequestId, DeferredRequest>,
+    /// The number of files that the driver has requested.
     reads: u64,
-    /// The file that it writes its plan into, and the plan.
+    /// The file into which Claude writes its plan, and the plan.
     plan: Option<(String, String)>,
 }
 
-/// A question whose file is being read.
+/// A request whose file the anchor is reading.
 #[derive(Debug)]
 struct DeferredRequest {
-    /// Their name for the question.
+    /// The id of the request.
     id: String,
     request: ApprovalRequest,
     draft: Draft,
@@ -58,7 +58,7 @@ struct DeferredRequest {
     due: Timestamp,
 }
 
-/// A question of theirs that waits for a person.
+/// A request of Claude that waits for a person.
 #[derive(Debug)]
 pub(super) struct ClaudeRequest {
     pub session: SessionId,
@@ -66,14 +66,14 @@ pub(super) struct ClaudeRequest {
     pub what: ClaudeRequestKind,
     /// The arguments, which a yes must repeat.
     pub input: Value,
-    /// The call that it is about.
+    /// The tool call of the request.
     tool_use_id: String,
     tool_name: String,
-    /// What makes a yes last for the session.
+    /// The suggestion that makes a yes last for the session.
     lasting: Option<Value>,
 }
 
-/// What kind of answer it waits for.
+/// The kind of answer that a request needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ClaudeRequestKind {
     Approval(ApprovalId),
@@ -103,7 +103,7 @@ impl ClaudeRequests {
         self.take(&id).map(|ask| (id, ask))
     }
 
-    /// Nobody answers any more what a turn asked that is over.
+    /// Forgets the requests of a turn that is over.
     pub(super) fn forget(&mut self, session: SessionId, turn: TurnId) {
         let over: Vec<String> = self
             .open
@@ -118,14 +118,8 @@ impl ClaudeRequests {
 }
 
 impl Claude {
-    /// It asks, and waits. What nobody understands is answered with an error, which it takes for a no.
-    pub(super) fn requested(
-        &mut self,
-        line: &Line<'_>,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) -> Result<(), WireError> {
+    /// Handles a request. The driver answers an unknown request with an error, which Claude takes for a no.
+    pub(super) fn requested(&mut self, line: &Line<'_>, scribe: &mut Scribe<'_>) -> Result<(), WireError> {
         let id = line.request_id.as_ref();
         if self.requests.open.contains_key(id) {
             return Ok(());
@@ -136,21 +130,21 @@ impl Claude {
                 request
             }
             Some(Err(error)) => {
-                refuse(id, &format!("longshore does not understand this: {error}"), out);
+                refuse(id, &format!("longshore does not understand this: {error}"), scribe);
                 return Err(error);
             }
             Some(Ok(request)) => {
-                refuse(id, &format!("longshore does not answer {}", request.subtype), out);
+                refuse(id, &format!("longshore does not answer {}", request.subtype), scribe);
                 return Ok(());
             }
             None => return Ok(()),
         };
-        self.begin_lined(&request.tool_use_id, cx, out);
+        self.begin_lined(&request.tool_use_id, scribe);
         let is_question = request.tool_name == tools::ASK_USER;
         let of_plan = request.tool_name == tools::EXIT_PLAN;
         let never_asks = self.home.as_ref().is_some_and(|home| home.mode == Mode::Full);
         if never_asks && !is_question && !of_plan {
-            reply(id, json!({"behavior": "allow", "updatedInput": record(&request.input)}), out);
+            reply(id, json!({"behavior": "allow", "updatedInput": record(&request.input)}), scribe);
             return Ok(());
         }
         let at = match request.agent_id.as_str() {
@@ -160,16 +154,16 @@ impl Claude {
         let item = match (request.tool_use_id.as_str(), self.tools.get(&request.tool_use_id)) {
             ("", _) => None,
             (_, Some(tool)) => Some(tool.item),
-            (call, None) => self.tool_began(at, call, &request.tool_name, &request.input, &mut None, cx, out),
+            (call, None) => self.tool_began(at, call, &request.tool_name, &request.input, &mut scribe.bare()),
         };
         let Some(conversation) = self.conversations.get(at) else { return Ok(()) };
         let (session, turn) = (conversation.session, conversation.turn);
         let what = if is_question {
-            let (question, draft) = super::questions::asked(&request, cx);
-            out.say(session, draft.turn(turn).item(item).raw(raw.clone()));
+            let (question, draft) = super::questions::asked(&request, &mut scribe.cx);
+            scribe.quote(session, draft.turn(turn).item(item));
             ClaudeRequestKind::Question(question)
         } else {
-            let approval = ApprovalId::mint(cx);
+            let approval = ApprovalId::mint(&mut scribe.cx);
             let lasting = lasting(&request);
             let mut options = vec![Decision::AllowOnce];
             options.extend(lasting.is_some().then_some(Decision::AllowSession));
@@ -183,11 +177,11 @@ impl Claude {
             match diffs::path_of(&request.input).filter(|_| reads) {
                 Some(path) => {
                     let (id, input) = (id.to_owned(), request.input.clone());
-                    let due = cx.now.plus_millis(READ_WITHIN_MS);
+                    let due = scribe.cx.now.plus_millis(READ_WITHIN_MS);
                     let held = DeferredRequest { id, request: asked, draft, input, due };
-                    self.hold(session, path, held, out);
+                    self.hold(session, path, held, scribe);
                 }
-                None => out.say(session, draft.raw(raw.clone())),
+                None => scribe.quote(session, draft),
             }
             ClaudeRequestKind::Approval(approval)
         };
@@ -218,8 +212,8 @@ impl Claude {
         }
     }
 
-    /// The plan that is to be carried out. Newer ones do not repeat here what they said when they called, and may have
-    /// written it into a file of theirs instead.
+    /// The plan to carry out. Newer versions do not repeat the plan of the call here, and may have written it
+    /// into a file of their own instead.
     fn plan_in(&self, request: &Request) -> String {
         let tool = self.tools.get(&request.tool_use_id);
         let told = request.input["plan"].as_str().or_else(|| tool?.call.input["plan"].as_str());
@@ -227,7 +221,7 @@ impl Claude {
         told.filter(|plan| !plan.is_empty()).or_else(written).unwrap_or_default().to_owned()
     }
 
-    /// A file is about to be written: the one with its plan is remembered.
+    /// Claude is about to write a file. If the file holds its plan, the driver remembers the plan.
     pub(super) fn plan_written(&mut self, input: &Value) {
         let Some(path) = diffs::path_of(input).filter(|path| path.contains("/plans/")) else { return };
         let known = self.requests.plan.take().filter(|(of, _)| of == path).map(|(_, plan)| plan);
@@ -239,98 +233,109 @@ impl Claude {
         self.requests.plan = plan.map(|plan| (path.to_owned(), plan));
     }
 
-    /// A file that was not read. It writes over a file only when it has read it itself, so one that it knows is there.
+    /// The state of a file that the anchor could not read. Claude overwrites only files that it has read
+    /// itself, so a file that Claude knows exists.
     fn unread(&self, input: &Value) -> Before<'static> {
         let known = diffs::path_of(input).is_some_and(|path| self.requests.known.contains(path));
         Before::Unread { there: known || input["content"].is_null() }
     }
 
-    /// Has the file read that a question is about.
-    fn hold(&mut self, session: SessionId, path: &str, held: DeferredRequest, out: &mut Output) {
+    /// Requests the file of an approval.
+    fn hold(&mut self, session: SessionId, path: &str, held: DeferredRequest, scribe: &mut Scribe<'_>) {
         self.requests.reads += 1;
-        let id = WorkId(self.requests.reads);
+        let id = HostRequestId(self.requests.reads);
         let root = self.home.as_ref().map(|home| home.cwd.clone()).unwrap_or_default();
         let job = Job::Look { path: path.to_owned() };
         self.requests.held.insert(id, held);
-        out.works.push(Work { id, session, root, job });
+        scribe.out.works.push(HostRequest { id, session, root, job });
     }
 
-    /// A file was read, or cannot be: now the question can be asked that it is about.
-    pub(super) fn file_read(&mut self, work: WorkId, result: Result<Done, WorkFault>, out: &mut Output) {
+    /// The anchor has read a file, or cannot read it: the driver now asks for the approval.
+    pub(super) fn file_read(
+        &mut self,
+        work: HostRequestId,
+        result: Result<HostReply, HostFault>,
+        scribe: &mut Scribe<'_>,
+    ) {
         let Some(DeferredRequest { id, mut request, mut draft, input, .. }) =
             self.requests.held.remove(&work)
         else {
             return;
         };
-        // It may not wait any more by now.
+        // The request may be gone by now.
         let Some(session) = self.requests.open.get(&id).map(|ask| ask.session) else { return };
         let text = match result {
-            Ok(Done::Read(text)) => Ok(text),
-            Err(WorkFault::Missing(_)) => Err(Before::Missing),
+            Ok(HostReply::Read(text)) => Ok(text),
+            Err(HostFault::Missing(_)) => Err(Before::Missing),
             Ok(
-                Done::Written
-                | Done::Running { .. }
-                | Done::Output { .. }
-                | Done::Ended(_)
-                | Done::Killed
-                | Done::Released,
+                HostReply::Written
+                | HostReply::Running { .. }
+                | HostReply::Output { .. }
+                | HostReply::Ended(_)
+                | HostReply::Killed
+                | HostReply::Released,
             )
             | Err(
-                WorkFault::Outside(_)
-                | WorkFault::Unfit { .. }
-                | WorkFault::NoTerminal(_)
-                | WorkFault::Busy(_)
-                | WorkFault::Failed(_),
+                HostFault::Outside(_)
+                | HostFault::Unfit { .. }
+                | HostFault::NoTerminal(_)
+                | HostFault::Busy(_)
+                | HostFault::Failed(_),
             ) => Err(self.unread(&input)),
         };
         let cwd = self.home.as_ref().map_or("", |home| home.cwd.as_str());
         let before = text.as_deref().map_or_else(|unread| *unread, Before::Text);
         request.subject = Subject::Edit { changes: diffs::wanted(&input, cwd, before), grant_root: None };
         draft.body = Body::ApprovalRequested(request);
-        out.say(session, draft);
+        scribe.say(session, draft);
     }
 
-    /// When a file should be read that a question waits for.
+    /// The deadline for the files that requests wait for.
     pub(super) fn reading_due(&self) -> Option<Timestamp> {
         self.requests.held.values().map(|held| held.due).min()
     }
 
-    /// Asks without the files that take too long to be read.
-    pub(super) fn give_up_reading(&mut self, now: Timestamp, out: &mut Output) {
-        let late: Vec<WorkId> =
-            self.requests.held.iter().filter(|(_, held)| held.due <= now).map(|(id, _)| *id).collect();
+    /// Asks for the approvals without the files that take too long.
+    pub(super) fn give_up_reading(&mut self, scribe: &mut Scribe<'_>) {
+        let late: Vec<HostRequestId> = self
+            .requests
+            .held
+            .iter()
+            .filter(|(_, held)| held.due <= scribe.cx.now)
+            .map(|(id, _)| *id)
+            .collect();
         for id in late {
-            self.file_read(id, Err(WorkFault::Failed("it takes too long".to_owned())), out);
+            self.file_read(id, Err(HostFault::Failed("it takes too long".to_owned())), scribe);
         }
     }
 
-    /// A file that it has read or written is there.
+    /// Remembers a file that Claude has read or written.
     pub(super) fn file_known(&mut self, input: &Value) {
         if let Some(path) = diffs::path_of(input).filter(|_| self.requests.known.len() < KNOWN_LIMIT) {
             self.requests.known.insert(path.to_owned());
         }
     }
 
-    /// `control_cancel_request`: it no longer waits.
-    pub(super) fn cancelled(
-        &mut self,
-        line: &Line<'_>,
-        raw: &Raw,
-        out: &mut Output,
-    ) -> Result<(), WireError> {
+    /// `control_cancel_request`: Claude withdraws a request.
+    pub(super) fn cancelled(&mut self, line: &Line<'_>, scribe: &mut Scribe<'_>) -> Result<(), WireError> {
         if let Some(ask) = self.requests.take(&line.request_id) {
             let body = match ask.what {
                 ClaudeRequestKind::Approval(approval) => Body::ApprovalExpired { approval },
                 ClaudeRequestKind::Question(question) => Body::QuestionExpired { question },
             };
             let draft = Draft::new(body).turn(ask.turn).text("Claude Code no longer waits for an answer.");
-            out.say(ask.session, draft.raw(raw.clone()));
+            scribe.quote(ask.session, draft);
         }
         Ok(())
     }
 
-    /// Somebody decided. An approval that is gone by now is left alone.
-    pub(super) fn decide(&mut self, approval: ApprovalId, decision: ApprovalDecision, out: &mut Output) {
+    /// Handles a decision. Ignores it if the approval is gone.
+    pub(super) fn decide(
+        &mut self,
+        approval: ApprovalId,
+        decision: ApprovalDecision,
+        scribe: &mut Scribe<'_>,
+    ) {
         let Some(id) = self.requests.approvals.get(&approval).cloned() else { return };
         let Some(ask) = self.requests.take(&id) else { return };
         let ApprovalDecision { decision, message, input, .. } = decision;
@@ -356,19 +361,19 @@ impl Claude {
             Decision::Deny => json!({"behavior": "deny", "message": reason}),
             Decision::Cancel => json!({"behavior": "deny", "message": reason, "interrupt": true}),
         };
-        reply(&id, answer, out);
+        reply(&id, answer, scribe);
     }
 }
 
-/// What makes a yes last for the session; none where nothing was seen to.
+/// The suggestion that makes a yes last for the session; none if a yes cannot last.
 fn lasting(request: &Request) -> Option<Value> {
     if request.tool_name == tools::EXIT_PLAN {
-        // It goes ahead, and changes files without asking.
+        // With this yes, Claude continues in the mode that changes files without asking.
         return Some(
             json!({"type": "setMode", "mode": native_mode(Mode::AutoEdit), "destination": "session"}),
         );
     }
-    // In plan mode it goes on asking whatever it is told.
+    // In plan mode Claude asks again, whatever the answer was.
     if request.decision_reason_type.as_deref() == Some("mode") || request.tool_name == tools::ASK_USER {
         return None;
     }
@@ -377,24 +382,24 @@ fn lasting(request: &Request) -> Option<Value> {
     Some(suggested.unwrap_or_else(|| tool_rule(&request.tool_name)))
 }
 
-/// A rule for the whole tool: narrower ones are asked about again.
+/// A rule for the whole tool, because Claude asks again in spite of narrower rules.
 fn tool_rule(tool: &str) -> Value {
     json!({"type": "addRules", "rules": [{"toolName": tool}], "behavior": "allow", "destination": "session"})
 }
 
-/// Arguments must be a record, whatever came.
+/// The arguments as a JSON object, which Claude requires, whatever Claude sent.
 pub(super) fn record(input: &Value) -> Value {
     if input.is_object() { input.clone() } else { json!({}) }
 }
 
-/// Answers a request of theirs.
-pub(super) fn reply(id: &str, response: Value, out: &mut Output) {
+/// Answers a request of Claude.
+pub(super) fn reply(id: &str, response: Value, scribe: &mut Scribe<'_>) {
     let response = json!({"subtype": "success", "request_id": id, "response": response});
-    out.lines.push(json!({"type": "control_response", "response": response}).to_string());
+    scribe.out.lines.push(json!({"type": "control_response", "response": response}).to_string());
 }
 
-/// Answers that it will not be done.
-fn refuse(id: &str, error: &str, out: &mut Output) {
+/// Answers a request of Claude with an error.
+fn refuse(id: &str, error: &str, scribe: &mut Scribe<'_>) {
     let response = json!({"subtype": "error", "request_id": id, "error": error});
-    out.lines.push(json!({"type": "control_response", "response": response}).to_string());
+    scribe.out.lines.push(json!({"type": "control_response", "response": response}).to_string());
 }

@@ -1,9 +1,8 @@
-//! What a session tells its agent, and what became of requests that nobody answered in time.
+//! The commands of a session to its agent, and requests whose deadline has passed.
 
 use longshore_model::command::{AgentCommand, Attachment, AttachmentSource};
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
-use longshore_model::id::{Context, PromptId, SessionId, TurnId};
+use longshore_model::event::{Body, Draft, NoticeLevel};
+use longshore_model::id::{PromptId, SessionId, TurnId};
 use longshore_model::lifecycle::{FaultCode, SessionFault, TurnEnd, TurnErrorCode, TurnOutcome};
 use serde_json::{Value, json};
 
@@ -12,61 +11,56 @@ use super::conversation::MAIN;
 use super::turns::{ClaudeTurn, Steer, failed};
 use super::{Claude, Phase};
 use crate::claude::flag_settings;
+use crate::kit::{Call, Scribe};
 
-/// How long a turn that only waits for an answer may go on once it was asked to stop.
+/// How long a turn that only waits for an answer may continue after a stop.
 const STOPPED_WITHIN_MS: i64 = 5_000;
 
 impl Claude {
-    pub(super) fn tell(
-        &mut self,
-        session: SessionId,
-        command: AgentCommand,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    pub(super) fn tell(&mut self, session: SessionId, command: AgentCommand, scribe: &mut Scribe<'_>) {
         let at = self.conversation_of_session(session);
         match command {
             AgentCommand::Prompt { turn, prompt, text, attachments } => match at {
-                Some(MAIN) => self.prompt(turn, prompt, &text, &attachments, out),
+                Some(MAIN) => self.prompt(turn, prompt, &text, &attachments, scribe),
                 Some(_) => {
                     let text = "A sub-agent works on what it was given and hears nothing else.";
-                    out.say(session, failed(TurnErrorCode::Other, text).turn(turn));
+                    scribe.say(session, failed(TurnErrorCode::Other, text).turn(turn));
                 }
                 None => {
                     let text = "The session has no conversation yet.";
-                    out.say(session, failed(TurnErrorCode::AgentUnavailable, text).turn(turn));
+                    scribe.say(session, failed(TurnErrorCode::AgentUnavailable, text).turn(turn));
                 }
             },
             AgentCommand::Steer { turn, prompt, text, attachments } => {
                 if at == Some(MAIN) {
-                    self.steer(turn, prompt, text, &attachments, out);
+                    self.steer(turn, prompt, text, &attachments, scribe);
                 }
             }
-            AgentCommand::Interrupt { turn } => self.interrupt(session, turn, cx, out),
-            AgentCommand::Decide { approval, decision } => self.decide(approval, decision, out),
-            AgentCommand::Answer { question, answer } => self.answer(question, &answer, out),
+            AgentCommand::Interrupt { turn } => self.interrupt(session, turn, scribe),
+            AgentCommand::Decide { approval, decision } => self.decide(approval, decision, scribe),
+            AgentCommand::Answer { question, answer } => self.answer(question, &answer, scribe),
             AgentCommand::SetMode(mode) => {
                 if at == Some(MAIN) {
-                    self.set_mode(mode, cx, out);
+                    self.set_mode(mode, scribe);
                 }
             }
             AgentCommand::SetModel(model) => {
                 if let Some(home) = self.home.as_mut().filter(|_| at == Some(MAIN)) {
                     let request = json!({"model": model});
                     home.model = Some(model);
-                    self.calls.send("set_model", request, ClaudeCall::Set, cx, out);
+                    self.calls.send("set_model", request, ClaudeCall::Set, scribe);
                 }
             }
             AgentCommand::SetEffort(effort) => {
                 if let Some(home) = self.home.as_mut().filter(|_| at == Some(MAIN)) {
                     let request = json!({"settings": flag_settings(Some(&effort))});
                     home.effort = Some(effort);
-                    self.calls.send("apply_flag_settings", request, ClaudeCall::Set, cx, out);
+                    self.calls.send("apply_flag_settings", request, ClaudeCall::Set, scribe);
                 }
             }
-            // Its conversations have no titles that others may give, and are never put away.
+            // A client cannot set the title of Claude's conversations, and cannot archive them.
             AgentCommand::Rename(_) | AgentCommand::Archive(_) => {}
-            // It delegates to its own sub-agents and not through us.
+            // Claude delegates to its own sub-agents, and not through the hub.
             AgentCommand::Child { .. } => {}
         }
     }
@@ -77,38 +71,39 @@ impl Claude {
         prompt: PromptId,
         text: &str,
         attachments: &[Attachment],
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         if let Phase::Refused(reason) = &self.phase {
             let draft = failed(TurnErrorCode::AgentUnavailable, reason).turn(turn);
             if let Some(conversation) = self.conversations.first() {
-                out.say(conversation.session, draft);
+                scribe.say(conversation.session, draft);
             }
             return;
         }
         if let (Some(running), Some(conversation)) = (self.running.take(), self.conversations.first()) {
-            // A turn that it began by itself crossed this prompt on the way. The session took that beginning for the
-            // end of the prompt's turn, so that one begins once more, and the other goes on under its name.
+            // Claude began a turn by itself while this prompt was on its way. For the session, that beginning
+            // ended the prompt's turn. So the driver begins the prompt's turn once more, and Claude's turn
+            // continues under its id.
             let end = Body::TurnFinished(TurnEnd::of(TurnOutcome::Completed));
-            out.say(conversation.session, Draft::new(end).turn(running.id));
+            scribe.say(conversation.session, Draft::new(end).turn(running.id));
             let began = Body::TurnStarted { prompt: Some(prompt) };
-            out.say(conversation.session, Draft::new(began).turn(turn));
+            scribe.say(conversation.session, Draft::new(began).turn(turn));
         }
         self.run(ClaudeTurn::new(turn, Some(prompt)));
         let story = self.home.as_mut().and_then(|home| home.story.take());
-        self.say_to_agent(prompt, story, text, attachments, out);
+        self.say_to_agent(prompt, story, text, attachments, scribe);
     }
 
-    /// Said into the turn that runs; when it is over by now, the agent begins another.
+    /// Adds a prompt to the running turn. If the turn is over by now, Claude begins another one.
     fn steer(
         &mut self,
         turn: TurnId,
         prompt: PromptId,
         text: String,
         attachments: &[Attachment],
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
-        self.say_to_agent(prompt, None, &text, attachments, out);
+        self.say_to_agent(prompt, None, &text, attachments, scribe);
         match &mut self.running {
             Some(running) if running.id == turn => running.steers.push(Steer { prompt, text }),
             Some(_) | None => {}
@@ -121,7 +116,7 @@ impl Claude {
         story: Option<String>,
         text: &str,
         attachments: &[Attachment],
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let content = if story.is_none() && attachments.is_empty() {
             json!(text)
@@ -131,7 +126,7 @@ impl Claude {
                 blocks.push(text_block(text));
             }
             for attachment in attachments {
-                self.put_attachment(attachment, &mut blocks, out);
+                self.put_attachment(attachment, &mut blocks, scribe);
             }
             json!(blocks)
         };
@@ -142,11 +137,12 @@ impl Claude {
             "session_id": "",
             "uuid": prompt.to_string(),
         });
-        out.lines.push(line.to_string());
+        scribe.out.lines.push(line.to_string());
     }
 
-    /// It takes images and documents in the message itself; files of its own machine it reads when they are named.
-    fn put_attachment(&self, attachment: &Attachment, blocks: &mut Vec<Value>, out: &mut Output) {
+    /// Adds an attachment to a message. Images and documents go into the message itself; Claude reads files
+    /// of its own machine by their paths.
+    fn put_attachment(&self, attachment: &Attachment, blocks: &mut Vec<Value>, scribe: &mut Scribe<'_>) {
         let Attachment { name, media_type, source } = attachment;
         let kind = match media_type.as_str() {
             "application/pdf" => Some("document"),
@@ -162,7 +158,7 @@ impl Claude {
                 let text = format!(
                     "Claude Code takes images, PDF documents and files of its own machine; {name} was not passed on."
                 );
-                return self.notice(MAIN, NoticeLevel::Warning, text, None, out);
+                return self.notice(MAIN, NoticeLevel::Warning, text, scribe);
             }
             (AttachmentSource::Url(url), Some(kind)) => {
                 json!({"type": kind, "source": {"type": "url", "url": url}})
@@ -172,23 +168,23 @@ impl Claude {
         });
     }
 
-    fn interrupt(&mut self, session: SessionId, turn: TurnId, cx: &mut Context<'_>, out: &mut Output) {
+    fn interrupt(&mut self, session: SessionId, turn: TurnId, scribe: &mut Scribe<'_>) {
         if let Some(running) = self.running.as_mut().filter(|running| running.id == turn) {
             running.stopping = true;
-            // What it has not taken yet it would take up as soon as it has stopped.
+            // After a stop, Claude would continue with the prompts that it has not taken yet.
             let mut untaken = std::mem::take(&mut running.steers);
             if let Some(prompt) = running.prompt.filter(|_| !running.taken) {
                 untaken.push(Steer { prompt, text: String::new() });
             }
             if running.held_until.is_some() {
-                running.held_until = Some(cx.now.plus_millis(STOPPED_WITHIN_MS));
+                running.held_until = Some(scribe.cx.now.plus_millis(STOPPED_WITHIN_MS));
             }
             for Steer { prompt, text } in untaken {
                 let request = json!({"message_uuid": prompt.to_string()});
                 let call = ClaudeCall::TakeBack { prompt, text };
-                self.calls.send("cancel_async_message", request, call, cx, out);
+                self.calls.send("cancel_async_message", request, call, scribe);
             }
-            return self.calls.send("interrupt", json!({}), ClaudeCall::Interrupt, cx, out);
+            return self.calls.send("interrupt", json!({}), ClaudeCall::Interrupt, scribe);
         }
         let child = self
             .conversations
@@ -199,50 +195,51 @@ impl Claude {
             .and_then(|parent| parent.task.clone());
         match task {
             Some(task) => {
-                self.calls.send("stop_task", json!({"task_id": task}), ClaudeCall::Interrupt, cx, out);
+                self.calls.send("stop_task", json!({"task_id": task}), ClaudeCall::Interrupt, scribe);
             }
             None => {
-                // It is over, or never was; whoever waits for its end must not wait for ever.
+                // The turn is over, or never was. Without an event, a client would wait for its end for ever.
                 let end = Body::TurnFinished(TurnEnd::of(TurnOutcome::Interrupted));
-                out.say(session, Draft::new(end).turn(turn));
+                scribe.say(session, Draft::new(end).turn(turn));
             }
         }
     }
 
-    /// What was said was taken back before it was heard. When it was the prompt, there is no turn any more.
-    pub(super) fn taken_back(&mut self, prompt: PromptId, text: String, raw: &Raw, out: &mut Output) {
+    /// Claude gave a prompt back before it read it. If the prompt began a turn, this turn does not exist any
+    /// longer.
+    pub(super) fn taken_back(&mut self, prompt: PromptId, text: String, scribe: &mut Scribe<'_>) {
         if self.running.as_ref().is_some_and(|running| running.prompt == Some(prompt)) {
-            self.finish_turn(None, Some(raw), out);
+            self.finish_turn(None, scribe);
         } else if !text.is_empty() {
             let text = format!("Claude Code never heard this: {text}");
-            self.notice(MAIN, NoticeLevel::Warning, text, Some(raw), out);
+            self.notice(MAIN, NoticeLevel::Warning, text, scribe);
         }
     }
 
-    /// Time has passed.
-    pub(super) fn tick(&mut self, cx: &mut Context<'_>, out: &mut Output) {
-        while let Some(late) = self.calls.overdue(cx.now) {
+    /// Handles a tick.
+    pub(super) fn tick(&mut self, scribe: &mut Scribe<'_>) {
+        while let Some(late) = self.calls.overdue(scribe.cx.now) {
             if let Phase::Refused(_) = self.phase {
                 continue;
             }
-            let seconds = late.within_ms / 1_000;
-            let text = format!("Claude Code did not answer {} within {seconds} s.", late.subtype);
+            let seconds = late.call.within_ms().unwrap_or_default() / 1_000;
+            let text = format!("Claude Code did not answer {} within {seconds} s.", late.method);
             match late.call {
-                ClaudeCall::Greet => self.not_greeted(text, out),
+                ClaudeCall::Greet => self.not_greeted(text, scribe),
                 ClaudeCall::Interrupt | ClaudeCall::Set => {
                     if let Some(conversation) = self.conversations.first() {
                         let fault = Body::SessionError(SessionFault { code: FaultCode::Timeout });
-                        out.say(conversation.session, Draft::new(fault).text(text));
+                        scribe.say(conversation.session, Draft::new(fault).text(text));
                     }
                 }
-                // Nothing depends on them: an older one may not know them at all.
+                // Nothing depends on these requests. An older Claude may not know them.
                 ClaudeCall::Version | ClaudeCall::Settle | ClaudeCall::TakeBack { .. } => {}
             }
         }
-        self.give_up_reading(cx.now, out);
+        self.give_up_reading(scribe);
         let held = self.running.as_ref().and_then(|running| running.held_until);
-        if held.is_some_and(|until| until <= cx.now) {
-            self.finish_turn(None, None, out);
+        if held.is_some_and(|until| until <= scribe.cx.now) {
+            self.finish_turn(None, scribe);
         }
     }
 }

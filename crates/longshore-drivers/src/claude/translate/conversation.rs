@@ -1,78 +1,78 @@
-//! What is known of the conversation, of those of its sub-agents, and of their calls of tools.
+//! The state of the conversation, of its sub-agents' conversations, and of their tool calls.
 
 use longshore_model::id::{ItemId, SessionId, TurnId};
 use longshore_model::item::ToolCall;
 
-/// The conversation itself among all that are held.
+/// The index of the main conversation.
 pub(super) const MAIN: usize = 0;
 
-/// A conversation: the one that the process is for, or that of a sub-agent.
+/// A conversation: the main conversation of the process, or the conversation of a sub-agent.
 #[derive(Debug)]
 pub(super) struct ClaudeConversation {
     pub session: SessionId,
-    /// The turn that runs, in our name for it.
+    /// The running turn, by our id.
     pub turn: Option<TurnId>,
     pub stream: Stream,
-    /// The last thing that was said, which is what a delegation comes to.
+    /// The last message, which is the result of a delegation.
     pub last_message: String,
-    /// The item that the list of steps is, and the turn that it was last told in.
+    /// The item of the list of steps, and the turn that last reported it.
     pub plan: Option<(Option<TurnId>, ItemId)>,
-    /// Of a sub-agent: who gave it its work.
+    /// For a sub-agent: who delegated work to it.
     pub parent: Option<ClaudeParent>,
 }
 
-/// Who gave a sub-agent its work, and by which call.
+/// The conversation that delegated work to a sub-agent, and the call.
 #[derive(Clone, Debug)]
 pub(super) struct ClaudeParent {
     pub session: SessionId,
     pub turn: Option<TurnId>,
     pub item: Option<ItemId>,
-    /// Their name for the work, by which it can be stopped.
+    /// Claude's id of the work, with which the driver can stop it.
     pub task: Option<String>,
-    /// Whether that work goes on.
+    /// Whether the work continues.
     pub working: bool,
-    /// Whether the turn that gave the work goes on without it.
+    /// Whether the turn that delegated the work continues without it.
     pub background: bool,
-    /// Whether what it was asked has been told.
+    /// Whether the driver has emitted the sub-agent's prompt.
     pub prompted: bool,
 }
 
-/// The message that the model is writing.
+/// The message that the model writes now.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
-    /// Its name.
+    /// The id of the message.
     pub message: String,
     pub blocks: Vec<Growing>,
 }
 
-/// A block that grows.
+/// A growing block.
 #[derive(Debug)]
 pub(super) struct Growing {
     pub index: u64,
     pub item: ItemId,
     pub kind: BlockKind,
-    /// Its whole text has come.
+    /// Whether the whole text has arrived.
     pub whole: bool,
 }
 
-/// What kind of block it is.
+/// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockKind {
     Text,
     Thought,
 }
 
-/// A call of a tool that has no result yet.
+/// A tool call without a result.
 #[derive(Debug)]
 pub(super) struct ClaudeToolCall {
-    /// The conversation that it is of.
+    /// The conversation of the call.
     pub conversation: usize,
     pub turn: Option<TurnId>,
     pub item: ItemId,
-    /// Their name for the tool.
+    /// Claude's name of the tool.
     pub name: String,
     pub call: ToolCall,
-    /// Somebody said no.
+    /// Whether somebody denied the call.
     pub denied: bool,
 }
 
@@ -90,13 +90,13 @@ impl ClaudeConversation {
 }
 
 impl Stream {
-    /// The block that grows at this place.
+    /// The growing block at this index.
     pub(super) fn growing(&self, index: u64, kind: BlockKind) -> Option<ItemId> {
         let of = |block: &&Growing| block.index == index && block.kind == kind && !block.whole;
         self.blocks.iter().rev().find(of).map(|block| block.item)
     }
 
-    /// The whole text of a block of this message has come: of the oldest that still grows.
+    /// The whole text of a block of this message has arrived. This is the oldest block that still grows.
     pub(super) fn settle(&mut self, message: &str, kind: BlockKind) -> Option<ItemId> {
         if self.message != message {
             return None;

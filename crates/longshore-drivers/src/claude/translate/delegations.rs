@@ -1,12 +1,11 @@
-//! Sub-agents: each is a session of its own, and the call that gave it work is a delegation.
+//! Sub-agents: each sub-agent is a session of its own, and the call that gave it work is a delegation.
 //!
-//! `task_started` announces one, and its frames name the call in `parent_tool_use_id`; an older program announces nothing.
-//! Its work is over with `task_notification`, after its last frame. One that works in the background outlives the turn
-//! that began it, and its end begins a turn.
+//! `task_started` announces a sub-agent, and the sub-agent's frames name the call in `parent_tool_use_id`. An
+//! older Claude announces nothing. `task_notification` ends the work, after the sub-agent's last frame. A
+//! sub-agent in the background outlives the turn that began it, and its end begins a turn.
 
-use longshore_model::driver::Output;
-use longshore_model::event::{AgentName, Body, Draft, Raw};
-use longshore_model::id::{Context, ItemId, SessionId, TurnId};
+use longshore_model::event::{AgentName, Body, Draft};
+use longshore_model::id::{ItemId, SessionId, TurnId};
 use longshore_model::item::ToolStatus;
 use longshore_model::lifecycle::{Delegation, DelegationEnd, Opened, Ready, TurnEnd, TurnOutcome};
 use serde_json::Value;
@@ -15,21 +14,22 @@ use super::Claude;
 use super::conversation::{ClaudeConversation, ClaudeParent, MAIN};
 use crate::claude::wire::{Line, System};
 use crate::claude::{child_capabilities, name};
+use crate::kit::Scribe;
 
-/// How many sub-agents one process may have; what others say is kept in the conversation itself.
+/// The most sub-agents of one process. The main conversation keeps the frames of further ones.
 const CHILD_LIMIT: usize = 1_000;
 
 impl Claude {
-    /// A frame of a sub-agent whom nobody announced.
-    pub(super) fn child_speaks(&mut self, line: &Line<'_>, cx: &mut Context<'_>, out: &mut Output) {
+    /// A frame of a sub-agent that nobody announced.
+    pub(super) fn child_speaks(&mut self, line: &Line<'_>, scribe: &mut Scribe<'_>) {
         let call = line.parent_tool_use_id.as_ref();
         if !call.is_empty() && !self.children.contains_key(call) {
-            self.delegate(call, None, None, &mut None, cx, out);
+            self.delegate(call, None, None, &mut scribe.bare());
         }
     }
 
     /// `task_started`: a sub-agent, or a command that takes long.
-    pub(super) fn task_started(&mut self, said: &System, raw: &Raw, cx: &mut Context<'_>, out: &mut Output) {
+    pub(super) fn task_started(&mut self, said: &System, scribe: &mut Scribe<'_>) {
         let is_agent =
             said.task_type == "local_agent" || (said.task_type.is_empty() && said.prompt.is_some());
         if !is_agent || said.tool_use_id.is_empty() {
@@ -37,21 +37,12 @@ impl Claude {
         }
         let task = Some(said.task_id.as_str()).filter(|task| !task.is_empty());
         let prompt = said.prompt.as_deref().or(said.description.as_deref());
-        let mut raw = Some(raw.clone());
-        self.delegate(&said.tool_use_id, task, prompt, &mut raw, cx, out);
+        self.delegate(&said.tool_use_id, task, prompt, scribe);
     }
 
-    /// A call gives work to a sub-agent: to a new one, or to one that worked before.
-    fn delegate(
-        &mut self,
-        call: &str,
-        task: Option<&str>,
-        prompt: Option<&str>,
-        raw: &mut Option<Raw>,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
-        self.begin_lined(call, cx, out);
+    /// A call delegates work to a sub-agent: a new one, or one that has worked before.
+    fn delegate(&mut self, call: &str, task: Option<&str>, prompt: Option<&str>, scribe: &mut Scribe<'_>) {
+        self.begin_lined(call, scribe);
         let tool = self.tools.get(call);
         let by = tool.map_or(MAIN, |tool| tool.conversation);
         let Some(giver) = self.conversations.get(by) else { return };
@@ -63,27 +54,27 @@ impl Claude {
             task.and_then(|task| self.children.get(task)).or_else(|| self.children.get(call)).copied();
         let at = match known {
             Some(at) if self.works(at) => {
-                // Its frames came before its announcement.
+                // The sub-agent's frames came before its announcement.
                 self.name_child(at, call, task);
                 return;
             }
             Some(at) => at,
             None if self.conversations.len() > CHILD_LIMIT => return,
             None => {
-                self.conversations.push(ClaudeConversation::new(SessionId::mint(cx)));
+                self.conversations.push(ClaudeConversation::new(SessionId::mint(&mut scribe.cx)));
                 self.conversations.len() - 1
             }
         };
         let child = self.conversations[at].session;
-        let began = TurnId::mint(cx);
-        // The delegation comes first, so that whoever follows it knows the child before the child speaks.
+        let began = TurnId::mint(&mut scribe.cx);
+        // The delegation comes first, so that clients know the child before it speaks.
         let agent = self.home.as_ref().map_or_else(name, |home| AgentName::clone(&home.agent));
         let delegation = Delegation { child, agent };
         let mut draft = Draft::new(Body::DelegationStarted(delegation)).turn(turn).item(item);
         draft.text.clone_from(&prompt);
-        out.say(session, draft.raw(raw.take()));
+        scribe.quote_once(session, draft);
         if known.is_none() {
-            self.open_child(at, session, task.unwrap_or(call), out);
+            self.open_child(at, session, task.unwrap_or(call), scribe);
         }
         let task = task.map(str::to_owned);
         let conversation = &mut self.conversations[at];
@@ -98,10 +89,10 @@ impl Claude {
             background: false,
             prompted: false,
         });
-        out.say(child, Draft::new(Body::TurnStarted { prompt: None }).turn(began));
+        scribe.say(child, Draft::new(Body::TurnStarted { prompt: None }).turn(began));
         self.name_child(at, call, task.as_deref());
         if let Some(prompt) = prompt {
-            self.child_was_told(at, &prompt, &mut None, cx, out);
+            self.child_was_told(at, &prompt, &mut scribe.bare());
         }
     }
 
@@ -122,7 +113,7 @@ impl Claude {
         parent.is_some_and(|parent| parent.working)
     }
 
-    fn open_child(&mut self, at: usize, parent: SessionId, native: &str, out: &mut Output) {
+    fn open_child(&mut self, at: usize, parent: SessionId, native: &str, scribe: &mut Scribe<'_>) {
         let (Some(home), Some(conversation)) = (&self.home, self.conversations.get(at)) else { return };
         let opened = Opened {
             agent: AgentName::clone(&home.agent),
@@ -137,35 +128,29 @@ impl Claude {
             forked_from: None,
             from_file: false,
         };
-        out.say(conversation.session, Draft::new(Body::SessionOpened(Box::new(opened))));
+        scribe.say(conversation.session, Draft::new(Body::SessionOpened(Box::new(opened))));
         let ready = Ready {
             native: Some(native.to_owned()),
             version: home.version.clone(),
             model: home.model.clone(),
             transcript: None,
         };
-        out.say(conversation.session, Draft::new(Body::SessionReady(ready)));
+        scribe.say(conversation.session, Draft::new(Body::SessionReady(ready)));
     }
 
-    /// What a sub-agent was asked. It is told once, when it is announced or when it comes.
-    pub(super) fn child_was_told(
-        &mut self,
-        at: usize,
-        text: &str,
-        raw: &mut Option<Raw>,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    /// The prompt of a sub-agent. The driver emits it once, from the announcement or from the prompt's own
+    /// frame.
+    pub(super) fn child_was_told(&mut self, at: usize, text: &str, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get_mut(at) else { return };
         let Some(parent) = conversation.parent.as_mut().filter(|parent| !parent.prompted) else { return };
         parent.prompted = true;
         let said = Body::UserMessage { prompt: None, attachments: Vec::new(), by: None };
-        let draft = Draft::new(said).turn(conversation.turn).item(ItemId::mint(cx)).text(text);
-        out.say(conversation.session, draft.raw(raw.take()));
+        let draft = Draft::new(said).turn(conversation.turn).item(ItemId::mint(&mut scribe.cx)).text(text);
+        scribe.quote_once(conversation.session, draft);
     }
 
-    /// `task_notification`: the work of a sub-agent came to an end.
-    pub(super) fn task_ended(&mut self, said: &System, raw: &Raw, out: &mut Output) {
+    /// `task_notification`: a sub-agent has finished its work.
+    pub(super) fn task_ended(&mut self, said: &System, scribe: &mut Scribe<'_>) {
         let at = self.children.get(&said.task_id).or_else(|| self.children.get(&said.tool_use_id)).copied();
         let outcome = match said.status.as_deref() {
             Some("failed" | "error") => TurnOutcome::Failed,
@@ -173,17 +158,17 @@ impl Claude {
             Some(_) | None => TurnOutcome::Completed,
         };
         if let Some(at) = at {
-            self.child_ended(at, outcome, Some(raw), out);
+            self.child_ended(at, outcome, scribe);
         }
     }
 
-    /// The call that gave the work has its result. One that was announced says itself when it is done.
+    /// The delegating call has its result. An announced sub-agent reports its end itself.
     pub(super) fn delegating_call_ended(
         &mut self,
         call: &str,
         status: ToolStatus,
         data: &Value,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let Some(at) = self.children.get(call).copied() else { return };
         let Some(parent) =
@@ -200,11 +185,11 @@ impl Claude {
             ToolStatus::Failed => TurnOutcome::Failed,
             ToolStatus::Declined | ToolStatus::Cancelled => TurnOutcome::Interrupted,
         };
-        self.child_ended(at, outcome, None, out);
+        self.child_ended(at, outcome, &mut scribe.bare());
     }
 
-    /// The turn did not end well: who worked for its sake alone no longer does.
-    pub(super) fn stop_children(&mut self, turn: TurnId, outcome: TurnOutcome, out: &mut Output) {
+    /// The turn failed or was stopped, so sub-agents that worked only for this turn stop.
+    pub(super) fn stop_children(&mut self, turn: TurnId, outcome: TurnOutcome, scribe: &mut Scribe<'_>) {
         if outcome == TurnOutcome::Completed {
             return;
         }
@@ -213,15 +198,15 @@ impl Claude {
         let left: Vec<usize> =
             (0..self.conversations.len()).filter(|at| of(&self.conversations[*at])).collect();
         for at in left {
-            self.child_ended(at, TurnOutcome::Interrupted, None, out);
+            self.child_ended(at, TurnOutcome::Interrupted, &mut scribe.bare());
         }
     }
 
-    fn child_ended(&mut self, at: usize, outcome: TurnOutcome, raw: Option<&Raw>, out: &mut Output) {
+    fn child_ended(&mut self, at: usize, outcome: TurnOutcome, scribe: &mut Scribe<'_>) {
         if !self.works(at) {
             return;
         }
-        self.leave_behind(at, out);
+        self.leave_behind(at, scribe);
         let Some(conversation) = self.conversations.get_mut(at) else { return };
         let (session, result) = (conversation.session, std::mem::take(&mut conversation.last_message));
         let turn = conversation.turn.take();
@@ -233,8 +218,8 @@ impl Claude {
         let by = parent.session;
         if let Some(turn) = turn {
             self.requests.forget(session, turn);
-            out.say(session, Draft::new(Body::TurnFinished(TurnEnd::of(outcome))).turn(turn));
+            scribe.say(session, Draft::new(Body::TurnFinished(TurnEnd::of(outcome))).turn(turn));
         }
-        out.say(by, finished.raw(raw.cloned()));
+        scribe.quote(by, finished);
     }
 }

@@ -1,17 +1,18 @@
 //! Changes of files, as unified diffs with their headers.
 //!
-//! A tool that changed a file says how in a `structuredPatch`; for a file that is new it says what is in it. A tool that
-//! asks whether it may tells only which words it would put for which others, and not where they stand: the file tells.
+//! A tool that has changed a file reports a `structuredPatch`, or the content of a new file. A tool that
+//! requests permission reports only the old words and the new words. To find their place, the driver needs
+//! the file.
 
 use std::fmt::Write;
 
 use longshore_model::item::{FileChange, FileChangeKind};
 use serde_json::Value;
 
-use crate::diff::{change, change_of, somewhere};
-use crate::edits::{Before, FileEdit, Replacement};
+use crate::kit::diff::{change, change_of, somewhere};
+use crate::kit::edits::{Before, FileEdit, Replacement};
 
-/// What a tool changed.
+/// The changes that a tool has made.
 pub(crate) fn made(input: &Value, data: &Value, cwd: &str) -> Vec<FileChange> {
     let named = data["filePath"].as_str().or_else(|| data["notebook_path"].as_str());
     let Some(path) = named.or_else(|| path_of(input)) else { return Vec::new() };
@@ -26,18 +27,18 @@ pub(crate) fn made(input: &Value, data: &Value, cwd: &str) -> Vec<FileChange> {
     }
 }
 
-/// What the `structuredPatch` of a result says, which may be nothing; none where there is none.
+/// The diff of a `structuredPatch`, which may be empty; none if the result has none.
 pub(crate) fn patched(data: &Value, path: &str, cwd: &str) -> Option<Option<FileChange>> {
     let hunks: String = data["structuredPatch"].as_array()?.iter().map(hunk).collect();
     Some((!hunks.is_empty()).then(|| change_of(path, cwd, FileChangeKind::Update, &hunks)))
 }
 
-/// What a tool wants to change, as far as the file is known.
+/// The changes that a tool wants to make, as far as the driver knows the file.
 pub(super) fn wanted(input: &Value, cwd: &str, before: Before<'_>) -> Vec<FileChange> {
     let Some(path) = path_of(input) else { return Vec::new() };
     vec![match wish_of(input) {
         Some(wish) => wish.change(path, cwd, before),
-        // A cell of a notebook is no line of its file.
+        // A cell of a notebook is not a line of its file.
         None => {
             let source = input["new_source"].as_str().unwrap_or_default();
             change_of(path, cwd, FileChangeKind::Update, &somewhere("", source))
@@ -45,7 +46,7 @@ pub(super) fn wanted(input: &Value, cwd: &str, before: Before<'_>) -> Vec<FileCh
     }]
 }
 
-/// What is to become of the file, where its text tells how that looks.
+/// The change of the file, if the file's text can show it.
 pub(super) fn wish_of(input: &Value) -> Option<FileEdit> {
     let one = |edit: &Value| {
         let word = |name: &str| edit[name].as_str().unwrap_or_default().to_owned();
@@ -62,7 +63,7 @@ pub(super) fn wish_of(input: &Value) -> Option<FileEdit> {
         .then(|| FileEdit::Replace(vec![one(input)]))
 }
 
-/// The file that a tool is about.
+/// The file of a tool call.
 pub(super) fn path_of(input: &Value) -> Option<&str> {
     input["file_path"].as_str().or_else(|| input["notebook_path"].as_str()).filter(|path| !path.is_empty())
 }

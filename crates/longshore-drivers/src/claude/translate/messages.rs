@@ -1,8 +1,7 @@
-//! What is said when it is whole: one frame for each block of a message, and the results of tools.
+//! Complete messages: one frame for each block of a message, and the results of tools.
 
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::id::{Context, ItemId};
+use longshore_model::event::{Body, Draft};
+use longshore_model::id::ItemId;
 use longshore_model::item::{FileDiff, ToolKind, ToolStatus};
 use serde_json::Value;
 
@@ -10,45 +9,37 @@ use super::conversation::{BlockKind, ClaudeToolCall, MAIN};
 use super::tools::{self, call_of, title_of};
 use super::{Claude, WireError, diffs};
 use crate::claude::wire::{Block, Line, Message};
+use crate::kit::Scribe;
 
-/// What it says when a command has nothing to say.
+/// Claude's text for a command without output.
 const NOTHING: &str = "(no content)";
-/// What it says in the name of the person who stopped it.
+/// Claude's text in the name of the person who stopped it.
 const INTERRUPTED: &str = "[Request interrupted by user";
 
 impl Claude {
-    pub(super) fn assistant(
-        &mut self,
-        line: &Line<'_>,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) -> Result<(), WireError> {
+    pub(super) fn assistant(&mut self, line: &Line<'_>, scribe: &mut Scribe<'_>) -> Result<(), WireError> {
         let Some(message) = line.message else { return Ok(()) };
         let message: Message = serde_json::from_str(message.get())?;
         let at = self.conversation_of(line);
         let Some(conversation) = self.conversations.get(at) else { return Ok(()) };
         if conversation.stream.message != message.id {
-            self.leave_behind(at, out);
+            self.leave_behind(at, scribe);
         }
         if let Some(error) = line.error {
-            // Nothing that a model said: the end of the turn says the same, and why.
+            // The model did not write this. The end of the turn says the same, with the reason.
             let word = serde_json::from_str::<Value>(error.get())?;
             if let Some(running) = self.running.as_mut().filter(|_| at == MAIN) {
                 running.trouble = word.as_str().map(str::to_owned);
                 return Ok(());
             }
         }
-        let mut raw = Some(raw.clone());
         for block in message.content.blocks() {
             match block.kind.as_str() {
                 "text" if block.text == NOTHING => {}
-                "text" => self.said(at, &message.id, BlockKind::Text, block.text, &mut raw, cx, out),
-                "thinking" => {
-                    self.said(at, &message.id, BlockKind::Thought, block.thinking, &mut raw, cx, out)
-                }
+                "text" => self.said(at, &message.id, BlockKind::Text, block.text, scribe),
+                "thinking" => self.said(at, &message.id, BlockKind::Thought, block.thinking, scribe),
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                    self.tool_announced(at, &block, &mut raw, cx, out);
+                    self.tool_announced(at, &block, scribe);
                 }
                 _ => {}
             }
@@ -56,21 +47,11 @@ impl Claude {
         Ok(())
     }
 
-    /// A block that was said or thought, whole.
-    #[allow(clippy::too_many_arguments)]
-    fn said(
-        &mut self,
-        at: usize,
-        message: &str,
-        kind: BlockKind,
-        text: String,
-        raw: &mut Option<Raw>,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    /// A complete block of text or reasoning.
+    fn said(&mut self, at: usize, message: &str, kind: BlockKind, text: String, scribe: &mut Scribe<'_>) {
         let partial = at == MAIN && self.running.as_ref().is_some_and(|running| running.stopping);
         let Some(conversation) = self.conversations.get_mut(at) else { return };
-        let item = conversation.stream.settle(message, kind).unwrap_or_else(|| ItemId::mint(cx));
+        let item = conversation.stream.settle(message, kind).unwrap_or_else(|| ItemId::mint(&mut scribe.cx));
         let body = match kind {
             BlockKind::Text => {
                 conversation.last_message.clone_from(&text);
@@ -78,23 +59,18 @@ impl Claude {
             }
             BlockKind::Thought => Body::ReasoningDone { partial },
         };
-        out.say(
-            conversation.session,
-            Draft::new(body).turn(conversation.turn).item(item).text(text).raw(raw.take()),
-        );
+        scribe
+            .quote_once(conversation.session, Draft::new(body).turn(conversation.turn).item(item).text(text));
     }
 
-    /// A tool is called. A sub-agent's call may be known already from the question whether it may.
-    #[allow(clippy::too_many_arguments)]
+    /// A tool call. The driver may know a sub-agent's call already from the request for permission.
     pub(super) fn tool_began(
         &mut self,
         at: usize,
         id: &str,
         name: &str,
         input: &Value,
-        raw: &mut Option<Raw>,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Option<ItemId> {
         let cwd = self.home.as_ref().map(|home| home.cwd.as_str());
         let call = call_of(name, input, cwd);
@@ -104,11 +80,11 @@ impl Claude {
             if known.call != call {
                 known.call = call.clone();
                 let draft = Draft::new(Body::ToolUpdated(call)).turn(known.turn).item(known.item);
-                out.say(conversation.session, draft.text(title).raw(raw.take()));
+                scribe.quote_once(conversation.session, draft.text(title));
             }
             return Some(known.item);
         }
-        let item = ItemId::mint(cx);
+        let item = ItemId::mint(&mut scribe.cx);
         let (session, turn) = (conversation.session, conversation.turn);
         if call.kind == ToolKind::Edit {
             self.plan_written(input);
@@ -123,22 +99,17 @@ impl Claude {
         };
         self.tools.insert(id.to_owned(), tool);
         let draft = Draft::new(Body::ToolStarted(call)).turn(turn).item(item).text(title);
-        out.say(session, draft.raw(raw.take()));
+        scribe.quote_once(session, draft);
         if let (tools::EXIT_PLAN, Some(plan)) = (name, input["plan"].as_str()) {
             let written = Body::PlanUpdated { steps: Vec::new() };
-            out.say(session, Draft::new(written).turn(turn).item(ItemId::mint(cx)).text(plan));
+            let draft = Draft::new(written).turn(turn).item(ItemId::mint(&mut scribe.cx));
+            scribe.say(session, draft.text(plan));
         }
         Some(item)
     }
 
-    /// What is told in the name of the user: our prompts come back, results of tools, the task of a sub-agent.
-    pub(super) fn user(
-        &mut self,
-        line: &Line<'_>,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) -> Result<(), WireError> {
+    /// Messages in the name of the user: our own prompts, results of tools, and the task of a sub-agent.
+    pub(super) fn user(&mut self, line: &Line<'_>, scribe: &mut Scribe<'_>) -> Result<(), WireError> {
         if line.is_replay {
             self.taken(&line.uuid);
             return Ok(());
@@ -150,12 +121,11 @@ impl Claude {
             Some(data) => serde_json::from_str::<Value>(data.get())?,
             None => Value::Null,
         };
-        let mut raw = Some(raw.clone());
         for block in message.content.blocks() {
             match block.kind.as_str() {
-                "tool_result" => self.tool_ended(block, &data, &mut raw, cx, out),
+                "tool_result" => self.tool_ended(block, &data, scribe),
                 "text" if at != MAIN && !block.text.starts_with(INTERRUPTED) => {
-                    self.child_was_told(at, &block.text, &mut raw, cx, out);
+                    self.child_was_told(at, &block.text, scribe);
                 }
                 _ => {}
             }
@@ -163,16 +133,9 @@ impl Claude {
         Ok(())
     }
 
-    fn tool_ended(
-        &mut self,
-        block: Block,
-        data: &Value,
-        raw: &mut Option<Raw>,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
-        // One that was never told to begin may end all the same: with others, or with the turn.
-        self.begin_lined(&block.tool_use_id, cx, out);
+    fn tool_ended(&mut self, block: Block, data: &Value, scribe: &mut Scribe<'_>) {
+        // A call whose beginning Claude never reported may still end: with other calls, or with the turn.
+        self.begin_lined(&block.tool_use_id, scribe);
         let Some(tool) = self.tools.remove(&block.tool_use_id) else { return };
         let stopping =
             tool.conversation == MAIN && self.running.as_ref().is_some_and(|running| running.stopping);
@@ -184,7 +147,7 @@ impl Claude {
             let changes = diffs::made(&tool.call.input, data, cwd);
             if !changes.is_empty() {
                 let diff = FileDiff { status: ToolStatus::Completed, changes };
-                out.say(session, Draft::new(Body::FileDiff(diff)).turn(tool.turn).item(tool.item));
+                scribe.say(session, Draft::new(Body::FileDiff(diff)).turn(tool.turn).item(tool.item));
             }
         }
         let status = outcome.status;
@@ -193,15 +156,15 @@ impl Claude {
         }
         let mut draft = Draft::new(Body::ToolFinished(outcome)).turn(tool.turn).item(tool.item);
         draft.text = Some(text);
-        out.say(session, draft.raw(raw.take()));
+        scribe.quote_once(session, draft);
         if status == ToolStatus::Completed {
-            self.plan_moved(&tool, data, cx, out);
+            self.plan_moved(&tool, data, scribe);
         }
         if tool.call.kind == ToolKind::Delegate {
-            self.delegating_call_ended(&block.tool_use_id, status, data, out);
+            self.delegating_call_ended(&block.tool_use_id, status, data, scribe);
         }
         if !stopping {
-            self.begin_next(tool.conversation, cx, out);
+            self.begin_next(tool.conversation, scribe);
         }
     }
 }

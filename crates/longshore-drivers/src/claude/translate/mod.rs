@@ -1,23 +1,24 @@
-//! The driver: lines of theirs in, words of the waist out, and back.
+//! The driver: translates Claude's lines into the vocabulary of the waist, and back.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `calls` | requests of ours and what their answers mean |
-//! | `conversation` | what is known of the conversation, of those of its sub-agents, and of their calls of tools |
-//! | `handshake` | from the first line to a session that is ready, or why not; questions that concern no session |
-//! | `commands` | what a session tells its agent |
-//! | `turns`, `usage` | turns begin, are steered, fail and end, and what they use |
-//! | `stream`, `messages` | what is said as it is said, and when it is whole |
-//! | `tools`, `diffs`, `plans` | calls of tools, what they change, and the lists that some of them keep |
-//! | `lined` | calls that are announced and have not begun |
-//! | `approvals`, `questions` | what it asks us |
+//! | `calls` | the driver's requests, and what their answers mean |
+//! | `conversation` | the state of the conversation, of its sub-agents' conversations, and of their tool calls |
+//! | `handshake` | from the first line to a session that is ready, or the reason why not; questions that concern no session |
+//! | `commands` | the commands of a session to its agent |
+//! | `turns`, `usage` | how turns begin, are steered, fail and end, and their usage |
+//! | `stream`, `messages` | messages while they grow, and complete messages |
+//! | `tools`, `diffs`, `plans` | tool calls, their changes, and the to-do lists of some tools |
+//! | `announced_calls` | announced calls that have not begun |
+//! | `approvals`, `questions` | what Claude asks of the hub |
 //! | `delegations` | sub-agents |
-//! | `remarks` | words about everything else |
-//! | `modes` | what a mode is in their words |
+//! | `remarks` | remarks about everything else |
+//! | `modes` | Claude's counterparts of our modes |
 //!
-//! Every line that comes while there is a session is kept: a handler says what it has a word for, and
-//! `Claude::line` keeps whatever no handler had a word for.
+//! While there is a session, the driver keeps every line. Handlers emit drafts for what they understand, and
+//! `Claude::line` keeps every line for which no handler emitted a draft.
 
+mod announced_calls;
 mod approvals;
 mod calls;
 mod commands;
@@ -25,7 +26,6 @@ mod conversation;
 mod delegations;
 pub(crate) mod diffs;
 mod handshake;
-mod lined;
 mod messages;
 mod modes;
 mod plans;
@@ -38,80 +38,79 @@ pub(crate) mod usage;
 
 use std::collections::{HashMap, VecDeque};
 
-use longshore_model::anchor::Query;
+use longshore_model::anchor::AgentQuestion;
 use longshore_model::driver::{Driver, Input, Output};
-use longshore_model::event::{Body, Draft, NoticeLevel, Raw, RawFault};
+use longshore_model::event::{NoticeLevel, RawFault};
 use longshore_model::id::{Context, QueryId, SessionId};
 use longshore_model::time::Timestamp;
 
+use self::announced_calls::AnnouncedCall;
 use self::approvals::ClaudeRequests;
-use self::calls::ClaudeCalls;
+use self::calls::ClaudeCall;
 use self::conversation::{ClaudeConversation, ClaudeToolCall, MAIN};
 use self::handshake::HomeSession;
-use self::lined::Lined;
 use self::plans::Tasks;
 use self::turns::ClaudeTurn;
 use self::usage::Ledger;
 use super::wire::Line;
-use crate::phase::Phase;
-use crate::wire_error::WireError;
+use crate::kit::{Pending, Phase, Scribe, WireError};
 
 pub use modes::native_mode;
 
-/// The driver of one `claude`.
+/// The driver of one `claude` process.
 #[derive(Debug, Default)]
 pub struct Claude {
     phase: Phase,
-    /// The session that the process was started for.
+    /// The session for which the process was started.
     home: Option<HomeSession>,
     /// Questions that wait for the handshake.
-    queries: Vec<(QueryId, Query)>,
-    calls: ClaudeCalls,
-    /// The conversation itself, then those of its sub-agents. Empty before there is a session.
+    queries: Vec<(QueryId, AgentQuestion)>,
+    calls: Pending<ClaudeCall>,
+    /// The main conversation, then the conversations of its sub-agents. Empty before there is a session.
     conversations: Vec<ClaudeConversation>,
-    /// Sub-agents by the calls that gave them work, and by the names of their tasks.
+    /// The sub-agents, by the calls that delegated to them and by the ids of their tasks.
     children: HashMap<String, usize>,
-    /// Calls of tools that have no result yet, by their name.
+    /// Tool calls without a result, by their ids.
     tools: HashMap<String, ClaudeToolCall>,
-    /// Calls that were announced and have not begun, in their order.
-    lined: VecDeque<Lined>,
+    /// Announced calls that have not begun, in order.
+    lined: VecDeque<AnnouncedCall>,
     requests: ClaudeRequests,
-    /// The turn of the conversation that runs.
+    /// The running turn of the main conversation.
     running: Option<ClaudeTurn>,
-    /// Whether it was seen to repeat our prompts, so that one that was not repeated was not taken yet.
+    /// Whether Claude repeats our prompts. If it does, it has not yet taken a prompt that it has not
+    /// repeated.
     echoes: bool,
     tasks: Tasks,
     ledger: Ledger,
 }
 
 impl Claude {
-    /// A driver for a process that has just been started.
+    /// A driver for a new process.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A line of theirs. What comes of it carries the line; a line that nothing comes of is kept as it is.
-    fn line(&mut self, raw: &Raw, cx: &mut Context<'_>, out: &mut Output) {
-        let before = out.said.len();
-        let line = match serde_json::from_str::<Line<'_>>(raw) {
+    /// Handles a line. A draft from the line carries the line; a line without a draft is kept unchanged.
+    fn line(&mut self, text: &str, scribe: &mut Scribe<'_>) {
+        let line = match serde_json::from_str::<Line<'_>>(text) {
             Ok(line) => line,
-            Err(_) => return self.keep(MAIN, raw, "malformed", Some(RawFault::Malformed), out),
+            Err(_) => return self.keep(MAIN, "malformed", Some(RawFault::Malformed), scribe),
         };
         let (mut at, handled) = match line.kind.as_ref() {
-            "stream_event" => (self.conversation_of(&line), self.streamed(&line, raw, cx, out)),
+            "stream_event" => (self.conversation_of(&line), self.streamed(&line, scribe)),
             "assistant" => {
-                self.child_speaks(&line, cx, out);
-                (self.conversation_of(&line), self.assistant(&line, raw, cx, out))
+                self.child_speaks(&line, scribe);
+                (self.conversation_of(&line), self.assistant(&line, scribe))
             }
             "user" => {
-                self.child_speaks(&line, cx, out);
-                (self.conversation_of(&line), self.user(&line, raw, cx, out))
+                self.child_speaks(&line, scribe);
+                (self.conversation_of(&line), self.user(&line, scribe))
             }
-            "system" => (MAIN, self.system(&line, raw, cx, out)),
-            "result" => (MAIN, self.result(raw, cx, out)),
-            "control_request" => (MAIN, self.requested(&line, raw, cx, out)),
-            "control_response" => (MAIN, self.responded(&line, raw, out)),
-            "control_cancel_request" => (MAIN, self.cancelled(&line, raw, out)),
+            "system" => (MAIN, self.system(&line, text, scribe)),
+            "result" => (MAIN, self.result(text, scribe)),
+            "control_request" => (MAIN, self.requested(&line, scribe)),
+            "control_response" => (MAIN, self.responded(&line, scribe)),
+            "control_cancel_request" => (MAIN, self.cancelled(&line, scribe)),
             "command_lifecycle" => {
                 if line.state.is_some_and(|state| state.get() == "\"started\"") {
                     self.taken(&line.command_uuid);
@@ -120,7 +119,7 @@ impl Claude {
             }
             _ => (MAIN, Ok(())),
         };
-        if out.said[before..].iter().any(|(_, draft)| draft.raw.is_some()) {
+        if scribe.has_quoted() {
             return;
         }
         let kind = match (line.kind.as_ref(), line.subtype.as_ref()) {
@@ -136,18 +135,17 @@ impl Claude {
         if at >= self.conversations.len() {
             at = MAIN;
         }
-        self.keep(at, raw, &kind, handled.err().map(|_| RawFault::Malformed), out);
+        self.keep(at, &kind, handled.err().map(|_| RawFault::Malformed), scribe);
     }
 
-    /// Keeps a line as it came.
-    fn keep(&self, at: usize, raw: &Raw, kind: &str, fault: Option<RawFault>, out: &mut Output) {
+    /// Keeps a line unchanged.
+    fn keep(&self, at: usize, kind: &str, fault: Option<RawFault>, scribe: &mut Scribe<'_>) {
         if let Some(conversation) = self.conversations.get(at) {
-            let body = Body::Raw { kind: kind.to_owned(), fault };
-            out.say(conversation.session, Draft::new(body).turn(conversation.turn).raw(raw.clone()));
+            scribe.keep(conversation.session, conversation.turn, kind, fault);
         }
     }
 
-    /// The conversation that a line belongs to; that of a sub-agent which nobody knows is the conversation itself.
+    /// The conversation of a line. A line of an unknown sub-agent belongs to the main conversation.
     fn conversation_of(&self, line: &Line<'_>) -> usize {
         match line.parent_tool_use_id.as_ref() {
             "" => MAIN,
@@ -155,15 +153,14 @@ impl Claude {
         }
     }
 
-    /// Says a line to people.
-    fn notice(&self, at: usize, level: NoticeLevel, text: String, raw: Option<&Raw>, out: &mut Output) {
+    /// Emits a notice for people.
+    fn notice(&self, at: usize, level: NoticeLevel, text: String, scribe: &mut Scribe<'_>) {
         if let Some(conversation) = self.conversations.get(at) {
-            let draft = Draft::new(Body::Notice { level }).turn(conversation.turn).text(text);
-            out.say(conversation.session, draft.raw(raw.cloned()));
+            scribe.notice(conversation.session, conversation.turn, level, text);
         }
     }
 
-    /// The conversation that is a session.
+    /// The conversation of this session.
     fn conversation_of_session(&self, session: SessionId) -> Option<usize> {
         self.conversations.iter().position(|conversation| conversation.session == session)
     }
@@ -172,14 +169,16 @@ impl Claude {
 impl Driver for Claude {
     fn handle(&mut self, input: Input, cx: &mut Context<'_>, out: &mut Output) {
         match input {
-            Input::Open(launch) => self.open(launch, cx, out),
-            Input::Ask { id, query } => self.ask(id, query, cx, out),
-            Input::Line(raw) => self.line(&raw, cx, out),
-            Input::Garbled { text, fault } => self.keep(MAIN, &text, "garbled", Some(fault), out),
-            Input::Tell { session, command } => self.tell(session, command, cx, out),
-            Input::WorkDone { id, result } => self.file_read(id, result, out),
-            Input::Tick => self.tick(cx, out),
-            // It is a process with one conversation, and no server.
+            Input::Open(launch) => self.open(launch, &mut Scribe::new(cx, out)),
+            Input::Ask { id, query } => self.ask(id, query, &mut Scribe::new(cx, out)),
+            Input::Line(raw) => self.line(&raw, &mut Scribe::hearing(&raw, cx, out)),
+            Input::Garbled { text, fault } => {
+                self.keep(MAIN, "garbled", Some(fault), &mut Scribe::hearing(&text, cx, out));
+            }
+            Input::Tell { session, command } => self.tell(session, command, &mut Scribe::new(cx, out)),
+            Input::WorkDone { id, result } => self.file_read(id, result, &mut Scribe::new(cx, out)),
+            Input::Tick => self.tick(&mut Scribe::new(cx, out)),
+            // The agent is a process with one conversation, and not an HTTP server.
             Input::Http(_) | Input::Close { .. } | Input::Ended { .. } => {}
         }
     }

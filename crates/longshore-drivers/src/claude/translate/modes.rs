@@ -1,12 +1,13 @@
-//! What a mode is in their words.
+//! Claude's counterparts of our modes.
 //!
-//! `bypassPermissions` is refused to root and to every process that was not started for it, and can then not be
-//! left or entered. So `full` is `acceptEdits`, and the driver says yes by itself to whatever is still asked: the same for
-//! everybody, and changed at any time. What a person's own settings deny stays denied.
+//! Claude refuses `bypassPermissions` to root and to every process that was not started for it, and then no
+//! mode change can enter or leave it. So `full` is `acceptEdits`, and the driver itself says yes to every
+//! request that remains. This works for everybody, and the mode can change at any time. What a person's own
+//! settings deny stays denied.
 
 use longshore_model::capability::Mode;
 
-/// A mode in their words.
+/// Claude's name of a mode.
 pub fn native_mode(mode: Mode) -> &'static str {
     match mode {
         Mode::Plan => "plan",
@@ -15,7 +16,7 @@ pub fn native_mode(mode: Mode) -> &'static str {
     }
 }
 
-/// A mode of theirs in our words, where we have one.
+/// Our mode for a mode of Claude, if there is one.
 pub(super) fn mode_of(native: &str) -> Option<Mode> {
     match native {
         "plan" => Some(Mode::Plan),

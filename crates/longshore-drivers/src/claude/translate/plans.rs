@@ -1,18 +1,18 @@
-//! The lists that it keeps of what is to be done: `TodoWrite` writes the whole list, the newer `Task` tools one entry
-//! at a time, so that the list has to be kept here.
+//! Claude's to-do lists. `TodoWrite` writes the whole list. The newer `Task` tools write one entry at a time,
+//! so the driver has to keep the list.
 
 use std::collections::BTreeMap;
 
-use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft};
-use longshore_model::id::{Context, ItemId};
+use longshore_model::id::ItemId;
 use longshore_model::item::{PlanStatus, PlanStep};
 use serde_json::Value;
 
 use super::Claude;
 use super::conversation::ClaudeToolCall;
+use crate::kit::Scribe;
 
-/// How many entries are kept.
+/// The most entries that the driver keeps.
 const TASK_LIMIT: usize = 500;
 
 /// The entries that the `Task` tools wrote, in the order of their numbers.
@@ -20,14 +20,8 @@ const TASK_LIMIT: usize = 500;
 pub(super) struct Tasks(BTreeMap<(u64, String), PlanStep>);
 
 impl Claude {
-    /// A tool ended that may have changed the list.
-    pub(super) fn plan_moved(
-        &mut self,
-        tool: &ClaudeToolCall,
-        data: &Value,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    /// A tool that may have changed the list has ended.
+    pub(super) fn plan_moved(&mut self, tool: &ClaudeToolCall, data: &Value, scribe: &mut Scribe<'_>) {
         let steps = match tool.name.as_str() {
             "TodoWrite" => {
                 let written = data["newTodos"].as_array().or_else(|| tool.call.input["todos"].as_array());
@@ -40,16 +34,16 @@ impl Claude {
         };
         let item = match conversation.plan {
             Some((turn, item)) if turn == tool.turn => item,
-            Some(_) | None => ItemId::mint(cx),
+            Some(_) | None => ItemId::mint(&mut scribe.cx),
         };
         conversation.plan = Some((tool.turn, item));
         let body = Body::PlanUpdated { steps };
-        out.say(conversation.session, Draft::new(body).turn(tool.turn).item(item));
+        scribe.say(conversation.session, Draft::new(body).turn(tool.turn).item(item));
     }
 }
 
 impl Tasks {
-    /// The whole list, when it has changed.
+    /// The whole list, if it has changed.
     fn moved(&mut self, tool: &str, input: &Value, data: &Value) -> Option<Vec<PlanStep>> {
         match tool {
             "TaskCreate" => {

@@ -1,7 +1,7 @@
-//! What it wants to know: the tool `AskUserQuestion`, which asks whether it may be called and takes the answers with the yes.
+//! Questions: the tool `AskUserQuestion`. Claude requests permission for the call, and the yes contains the
+//! answers.
 
 use longshore_model::approval::{AnswerAction, Choice, Field, FieldKind, QuestionAnswer, QuestionRequest};
-use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::{Context, QuestionId};
 use serde_json::{Map, Value, json};
@@ -9,9 +9,10 @@ use serde_json::{Map, Value, json};
 use super::Claude;
 use super::approvals::{record, reply};
 use crate::claude::wire::{Question, Questions, Request};
-use crate::schema_form::only_text;
+use crate::kit::Scribe;
+use crate::kit::schema_form::only_text;
 
-/// The question that a request is.
+/// The question in a request.
 pub(super) fn asked(request: &Request, cx: &mut Context<'_>) -> (QuestionId, Draft) {
     let asked: Questions = serde_json::from_value(request.input.clone()).unwrap_or_default();
     let question = QuestionId::mint(cx);
@@ -24,8 +25,8 @@ pub(super) fn asked(request: &Request, cx: &mut Context<'_>) -> (QuestionId, Dra
 }
 
 impl Claude {
-    /// Somebody answered. A question that is gone by now is left alone.
-    pub(super) fn answer(&mut self, question: QuestionId, answer: &QuestionAnswer, out: &mut Output) {
+    /// Handles an answer. Ignores it if the question is gone.
+    pub(super) fn answer(&mut self, question: QuestionId, answer: &QuestionAnswer, scribe: &mut Scribe<'_>) {
         let Some((id, ask)) = self.requests.take_question(question) else { return };
         let response = match answer.action {
             AnswerAction::Accept => {
@@ -45,11 +46,12 @@ impl Claude {
                 json!({"behavior": "deny", "message": "The user waved the question away."})
             }
         };
-        reply(&id, response, out);
+        reply(&id, response, scribe);
     }
 }
 
-/// Their answers are found by the question itself, and may always be something else than what was offered.
+/// A field for a question. Claude finds the answer by the text of the question, and always accepts other
+/// answers than the offered ones.
 fn field_of(question: Question) -> Field {
     let choices: Vec<Choice> = question
         .options
@@ -72,7 +74,7 @@ fn field_of(question: Question) -> Field {
     }
 }
 
-/// Their answers are always one text.
+/// An answer as one text, as Claude requires it.
 fn words_of(value: &Value) -> String {
     match value {
         Value::Array(values) => values.iter().map(words_of).collect::<Vec<_>>().join(", "),

@@ -1,32 +1,31 @@
-//! Words about everything else: what it waits for, what it retries, what runs in the background.
+//! Remarks about everything else: waits, retries and background work.
 
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
-use longshore_model::id::{Context, ItemId};
+use longshore_model::event::{Body, Draft, NoticeLevel};
+use longshore_model::id::ItemId;
 use serde_json::Value;
 
 use super::conversation::MAIN;
 use super::{Claude, WireError};
 use crate::claude::wire::{Line, System};
+use crate::kit::Scribe;
 
 impl Claude {
     pub(super) fn system(
         &mut self,
         line: &Line<'_>,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        text: &str,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
-        // The line that says that the model was asked comes before every answer and says nothing else.
-        let said: System = serde_json::from_str(raw)?;
+        // This line only says that Claude asked its model. It comes before every answer.
+        let said: System = serde_json::from_str(text)?;
         let (level, text) = match line.subtype.as_ref() {
             "init" => {
-                self.introduced(line, said, raw, cx, out);
+                self.introduced(line, said, scribe);
                 return Ok(());
             }
             "status" => {
                 if let Some(mode) = &said.permission_mode {
-                    self.mode_told(mode, Some(raw), out);
+                    self.mode_told(mode, scribe);
                 }
                 match (said.status.as_deref(), said.compact_result.as_deref()) {
                     (Some("compacting"), _) => {
@@ -43,7 +42,7 @@ impl Claude {
                 (NoticeLevel::Info, "Claude Code compacted the conversation to make room.".to_owned())
             }
             "api_retry" => {
-                self.retries(&said, raw, cx, out);
+                self.retries(&said, scribe);
                 return Ok(());
             }
             "model_refusal_no_fallback" => {
@@ -57,11 +56,11 @@ impl Claude {
                 return Ok(());
             }
             "task_started" => {
-                self.task_started(&said, raw, cx, out);
+                self.task_started(&said, scribe);
                 return Ok(());
             }
             "task_notification" => {
-                self.task_ended(&said, raw, out);
+                self.task_ended(&said, scribe);
                 return Ok(());
             }
             "informational" | "notification" => match said.content.as_str().or(said.message.as_str()) {
@@ -70,28 +69,28 @@ impl Claude {
             },
             _ => return Ok(()),
         };
-        self.notice(MAIN, level, text, Some(raw), out);
+        self.notice(MAIN, level, text, scribe);
         Ok(())
     }
 }
 
 impl Claude {
-    /// One line for all tries of one request: the newest takes the place of the one before.
-    fn retries(&mut self, said: &System, raw: &Raw, cx: &mut Context<'_>, out: &mut Output) {
+    /// One notice for all attempts of one request: the newest attempt replaces the previous one.
+    fn retries(&mut self, said: &System, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get(MAIN) else { return };
         let begins = said.attempt.is_none_or(|attempt| attempt <= 1);
         let known = self.running.as_ref().and_then(|running| running.retrying).filter(|_| !begins);
-        let item = known.unwrap_or_else(|| ItemId::mint(cx));
+        let item = known.unwrap_or_else(|| ItemId::mint(&mut scribe.cx));
         if let Some(running) = &mut self.running {
             running.retrying = Some(item);
         }
         let draft =
             Draft::new(Body::Notice { level: NoticeLevel::Warning }).turn(conversation.turn).item(item);
-        out.say(conversation.session, draft.text(retry_text(said)).raw(raw.clone()));
+        scribe.quote(conversation.session, draft.text(retry_text(said)));
     }
 }
 
-/// What people are told of an attempt that failed. There is no deadline for the turn: it may try for minutes.
+/// The text for people about a failed attempt. The turn has no deadline: Claude may try for minutes.
 fn retry_text(said: &System) -> String {
     let word = match &said.error {
         Value::String(word) => word.replace('_', " "),

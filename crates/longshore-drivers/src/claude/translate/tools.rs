@@ -1,24 +1,24 @@
-//! Calls of tools: what each does, and how it ended.
+//! Tool calls: what each call does, and how it ended.
 
 use longshore_model::item::{ToolCall, ToolKind, ToolOutcome, ToolStatus};
 use serde_json::Value;
 
 use super::conversation::ClaudeToolCall;
 use crate::claude::wire::Block;
-use crate::contents::{attached, last_part};
+use crate::kit::contents::{attached, last_part};
 
-/// The tool by which it asks people.
+/// The tool with which Claude asks people.
 pub(super) const ASK_USER: &str = "AskUserQuestion";
-/// The tool by which it shows its plan and asks to carry it out.
+/// The tool with which Claude shows its plan and asks to carry it out.
 pub(crate) const EXIT_PLAN: &str = "ExitPlanMode";
-/// What the model is told of a command that printed nothing; people need not be.
+/// The model's text for a command without output. People need not see it.
 pub(crate) const NO_OUTPUT: &str = "(Bash completed with no output)";
-/// How the output of a command that failed begins.
+/// The beginning of the output of a failed command.
 const EXIT_CODE: &str = "Exit code ";
-/// What a call comes to that was stopped from outside.
+/// The result of a call that was stopped from outside.
 pub(crate) const REJECTED: &str = "User rejected tool use";
 
-/// A call, in our words.
+/// A call in the vocabulary of the waist.
 pub(crate) fn call_of(name: &str, input: &Value, cwd: Option<&str>) -> ToolCall {
     let kind = kind_of(name);
     let command = (kind == ToolKind::Execute).then(|| input["command"].as_str().map(str::to_owned)).flatten();
@@ -31,7 +31,7 @@ pub(crate) fn call_of(name: &str, input: &Value, cwd: Option<&str>) -> ToolCall 
     }
 }
 
-/// `mcp__server__tool` is `server.tool`.
+/// `mcp__server__tool` becomes `server.tool`.
 pub(super) fn name_of(name: &str) -> String {
     match name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
         Some((server, tool)) => format!("{server}.{tool}"),
@@ -53,7 +53,7 @@ pub(super) fn kind_of(name: &str) -> ToolKind {
     }
 }
 
-/// What a call does, in a line.
+/// The title of a call, in one line.
 pub(crate) fn title_of(name: &str, call: &ToolCall) -> String {
     let fields: &[&str] = match name {
         "Bash" | "PowerShell" => &["command"],
@@ -72,7 +72,7 @@ pub(crate) fn title_of(name: &str, call: &ToolCall) -> String {
     said.map_or_else(|| call.name.clone(), str::to_owned)
 }
 
-/// How a call ended, and its output.
+/// The outcome of a call, and its output.
 pub(super) fn outcome_of(
     tool: &ClaudeToolCall,
     block: &Block,
@@ -114,11 +114,12 @@ pub(super) fn outcome_of(
         | ToolKind::Search
         | ToolKind::Fetch
         | ToolKind::Think => said,
-        // The rest is told to the model alone: how to speak to the sub-agent again.
+        // The rest is only for the model: how to talk to the sub-agent again.
         ToolKind::Delegate if data["content"].is_array() => text_of(&data["content"]),
         ToolKind::Delegate => said.lines().next().unwrap_or_default().to_owned(),
         ToolKind::Other => {
-            // Words alone are no data: they are the text. What is attached need not be told twice.
+            // A result that is only text needs no data, because it is in the output. Attachments need not be
+            // repeated, either.
             if parts.iter().any(|part| part["type"] != "text" && attached(part).is_none()) {
                 outcome.result = block.content.clone();
             }
@@ -128,7 +129,7 @@ pub(super) fn outcome_of(
     (outcome, unwrapped(&text).to_owned())
 }
 
-/// The words of a result, which is a text or a list of blocks.
+/// The text of a result, which is a string or a list of blocks.
 pub(crate) fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -139,14 +140,14 @@ pub(crate) fn text_of(content: &Value) -> String {
     }
 }
 
-/// `Exit code 3`, and the output that follows it.
+/// `Exit code 3`, and the output after it.
 pub(crate) fn exit_code(text: &str) -> Option<(i64, &str)> {
     let rest = text.strip_prefix(EXIT_CODE)?;
     let (code, output) = rest.split_once('\n').unwrap_or((rest, ""));
     Some((code.trim().parse().ok()?, output))
 }
 
-/// What the model is told in a tag is told to people without.
+/// The text without the tag that Claude puts around it for the model.
 fn unwrapped(text: &str) -> &str {
     let inner = text.strip_prefix("<tool_use_error>").and_then(|rest| rest.strip_suffix("</tool_use_error>"));
     inner.unwrap_or(text)

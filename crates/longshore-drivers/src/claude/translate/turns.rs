@@ -1,16 +1,16 @@
-//! Turns begin, are steered, fail and end.
+//! How turns begin, are steered, fail and end.
 //!
-//! A turn of ours is mostly one of theirs, from `init` to `result`. What is said into a turn is taken in at its next
-//! tool boundary; when there is none left it is answered in a turn of its own right after. Since our prompts are repeated
-//! when they are taken, a turn that ends before it took one in goes on to be the same turn to us, until that one is
-//! answered too. So the session never begins the next prompt while an earlier one still waits inside the agent.
+//! One of our turns is usually one of Claude's turns, from `init` to `result`. Claude takes a prompt that
+//! steers a turn at the turn's next tool boundary. If there is no further boundary, Claude answers the prompt
+//! in another turn right afterwards. Claude repeats our prompts when it takes them. So if a turn ends before
+//! it took a prompt, our turn continues until Claude has answered that prompt, too. So the session never
+//! sends the next prompt while an earlier prompt still waits inside the agent.
 //!
-//! A task that ends in the background begins a turn by itself, and says so only when that turn is over. When a prompt
-//! was sent in the same moment, such a `result` is not the end of the prompt's turn.
+//! A background task that ends begins a turn by itself. Claude reports this only when that turn is over. If a
+//! client sent a prompt at the same moment, such a `result` is not the end of the prompt's turn.
 
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::id::{Context, ItemId, PromptId, TurnId};
+use longshore_model::event::{Body, Draft};
+use longshore_model::id::{ItemId, PromptId, TurnId};
 use longshore_model::item::{ToolOutcome, ToolStatus};
 use longshore_model::lifecycle::{FaultCode, TurnEnd, TurnError, TurnErrorCode, TurnOutcome};
 use longshore_model::time::Timestamp;
@@ -21,40 +21,42 @@ use super::conversation::MAIN;
 use super::usage::sum;
 use super::{Claude, WireError};
 use crate::claude::wire;
+use crate::kit::Scribe;
 
-/// How long an answer to what was said into a turn may take to begin once the turn is over.
+/// How long Claude may take to begin its answer to a steering prompt after the turn is over.
 const ANSWERED_WITHIN_MS: i64 = 30_000;
-/// How it says that there is nothing to resume: the conversation is gone, or is of another work tree.
+/// Claude's text if there is nothing to resume: the conversation is gone, or belongs to another work tree.
 const NOT_FOUND: &str = "No conversation found";
 
-/// The turn that runs.
+/// The running turn.
 #[derive(Debug)]
 pub(super) struct ClaudeTurn {
     pub id: TurnId,
-    /// The prompt that began it; none when the agent began by itself.
+    /// The prompt that began the turn; none if Claude began the turn by itself.
     pub prompt: Option<PromptId>,
-    /// That prompt was repeated, and so was taken.
+    /// Whether Claude has repeated this prompt, and so has taken it.
     pub taken: bool,
-    /// What was said into it and was not taken yet.
+    /// Steering prompts that Claude has not taken yet.
     pub steers: Vec<Steer>,
-    /// It was asked to stop.
+    /// Whether a client asked for a stop.
     pub stopping: bool,
-    /// It was told to stop instead of getting a yes, and has not ended since. Older versions end as if all were well.
+    /// Whether a cancelled approval stopped the turn, and the turn has not ended since. Older versions end
+    /// such a turn as if it had succeeded.
     pub cancelled: bool,
-    /// Until when it waits for the answer to what was said into it.
+    /// Until when the turn waits for the answer to steering prompts.
     pub held_until: Option<Timestamp>,
-    /// Whether something was taken since the last `result`.
+    /// Whether Claude has taken a prompt since the last `result`.
     took: bool,
     usage: Option<Usage>,
     cost: Option<f64>,
     duration_ms: Option<u64>,
-    /// What went wrong, in their word.
+    /// What went wrong, in Claude's word.
     pub trouble: Option<String>,
-    /// The line that tells how often the model's service was tried.
+    /// The item of the notice that counts the attempts of a request to the model.
     pub retrying: Option<ItemId>,
 }
 
-/// Something that was said into a turn.
+/// A steering prompt.
 #[derive(Debug)]
 pub(super) struct Steer {
     pub prompt: PromptId,
@@ -82,18 +84,17 @@ impl ClaudeTurn {
 }
 
 impl Claude {
-    /// A turn of theirs begins: of the turn that runs, or by itself.
-    pub(super) fn turn_began(&mut self, raw: &Raw, cx: &mut Context<'_>, out: &mut Output) {
+    /// One of Claude's turns begins: as a part of the running turn, or by itself.
+    pub(super) fn turn_began(&mut self, scribe: &mut Scribe<'_>) {
         if let Some(running) = &mut self.running {
             running.held_until = None;
             return;
         }
-        let id = TurnId::mint(cx);
+        let id = TurnId::mint(&mut scribe.cx);
         self.run(ClaudeTurn::new(id, None));
         let Some(conversation) = self.conversations.get(MAIN) else { return };
-        let told = out.said.iter().any(|(_, draft)| draft.raw.as_ref().is_some_and(|said| said == raw));
         let draft = Draft::new(Body::TurnStarted { prompt: None }).turn(id);
-        out.say(conversation.session, draft.raw((!told).then(|| raw.clone())));
+        scribe.quote_once(conversation.session, draft);
     }
 
     pub(super) fn run(&mut self, running: ClaudeTurn) {
@@ -103,7 +104,7 @@ impl Claude {
         self.running = Some(running);
     }
 
-    /// One of our prompts was taken.
+    /// Claude has taken one of our prompts.
     pub(super) fn taken(&mut self, prompt: &str) {
         let Some(running) = &mut self.running else { return };
         let is = |id: PromptId| id.to_string() == prompt;
@@ -118,26 +119,21 @@ impl Claude {
         self.echoes = true;
     }
 
-    /// A turn of theirs is over.
-    pub(super) fn result(
-        &mut self,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) -> Result<(), WireError> {
-        let result: wire::Result = serde_json::from_str(raw)?;
+    /// One of Claude's turns is over.
+    pub(super) fn result(&mut self, line: &str, scribe: &mut Scribe<'_>) -> Result<(), WireError> {
+        let result: wire::Result = serde_json::from_str(line)?;
         if self.is_opening() && result.is_error {
             let text = error_text(&result);
             let code = match text.contains(NOT_FOUND) {
                 true => FaultCode::ResumeFailed,
                 false => FaultCode::StartFailed,
             };
-            self.refuse(code, text, Some(raw), out);
+            self.refuse(code, text, scribe);
             return Ok(());
         }
         let model = self.home.as_ref().and_then(|home| home.model.as_deref());
         let (usage, cost) = self.ledger.turn_ended(&result, model);
-        self.leave_behind(MAIN, out);
+        self.leave_behind(MAIN, scribe);
         let Some(running) = &mut self.running else { return Ok(()) };
         running.usage = match (running.usage, usage) {
             (Some(before), Some(usage)) => Some(sum(before, usage)),
@@ -158,21 +154,22 @@ impl Claude {
         }
         if running.held_until.is_none() && !took && running.taken && !by_itself && !running.steers.is_empty()
         {
-            // Slash commands are answered and not repeated: this was the answer to the oldest.
+            // Claude answers slash commands without repeating them. So this answer belongs to the oldest
+            // prompt.
             running.steers.remove(0);
         }
         let waits = self.echoes && !running.steers.is_empty() && !running.stopping;
         if waits {
-            running.held_until = Some(cx.now.plus_millis(ANSWERED_WITHIN_MS));
+            running.held_until = Some(scribe.cx.now.plus_millis(ANSWERED_WITHIN_MS));
             running.cancelled = false;
             return Ok(());
         }
-        self.finish_turn(Some(&result), Some(raw), out);
+        self.finish_turn(Some(&result), scribe);
         Ok(())
     }
 
-    /// The turn that runs is over.
-    pub(super) fn finish_turn(&mut self, result: Option<&wire::Result>, raw: Option<&Raw>, out: &mut Output) {
+    /// Ends the running turn.
+    pub(super) fn finish_turn(&mut self, result: Option<&wire::Result>, scribe: &mut Scribe<'_>) {
         let Some(running) = self.running.take() else { return };
         let Some(conversation) = self.conversations.get_mut(MAIN) else { return };
         let session = conversation.session;
@@ -181,11 +178,11 @@ impl Claude {
             None if running.stopping => (TurnOutcome::Interrupted, None),
             None => (TurnOutcome::Completed, None),
         };
-        self.drop_tools(running.id, out);
-        self.stop_children(running.id, outcome, out);
+        self.drop_tools(running.id, scribe);
+        self.stop_children(running.id, outcome, scribe);
         self.requests.forget(session, running.id);
         if let Some(usage) = self.ledger.news() {
-            out.say(session, Draft::new(Body::UsageUpdated(usage)).turn(running.id));
+            scribe.say(session, Draft::new(Body::UsageUpdated(usage)).turn(running.id));
         }
         let mut draft = Draft::new(Body::TurnFinished(TurnEnd {
             outcome,
@@ -195,15 +192,15 @@ impl Claude {
             duration_ms: running.duration_ms,
         }));
         draft.text = error.map(|error| error.message);
-        out.say(session, draft.turn(running.id).raw(raw.cloned()));
+        scribe.quote(session, draft.turn(running.id));
         if let Some(conversation) = self.conversations.get_mut(MAIN) {
             conversation.turn = None;
         }
     }
 
-    /// Calls of a turn that is over: their results will not come any more.
-    fn drop_tools(&mut self, turn: TurnId, out: &mut Output) {
-        // What has not begun does not begin any more.
+    /// Ends the calls of a turn that is over, because their results will not come.
+    fn drop_tools(&mut self, turn: TurnId, scribe: &mut Scribe<'_>) {
+        // Announced calls that have not begun will not begin.
         self.lined.retain(|lined| lined.conversation != MAIN);
         let over: Vec<String> = self
             .tools
@@ -216,19 +213,19 @@ impl Claude {
         let Some(conversation) = self.conversations.get(MAIN) else { return };
         for tool in left {
             let body = Body::ToolFinished(ToolOutcome::of(ToolStatus::Cancelled));
-            out.say(conversation.session, Draft::new(body).turn(tool.turn).item(tool.item));
+            scribe.say(conversation.session, Draft::new(body).turn(tool.turn).item(tool.item));
         }
     }
 }
 
-/// A turn that failed, in our own words.
+/// The end of a failed turn, with our own text.
 pub(super) fn failed(code: TurnErrorCode, text: &str) -> Draft {
     let error = TurnError { code, message: text.to_owned(), details: Value::Null };
     let end = TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Failed) };
     Draft::new(Body::TurnFinished(end)).text(text)
 }
 
-/// How a turn ended. `success` only means that the program worked: what counts is `is_error`.
+/// The outcome of a turn. `success` only means that the program worked; `is_error` decides.
 fn outcome_of(result: &wire::Result, running: &ClaudeTurn) -> (TurnOutcome, Option<TurnError>) {
     let reason = result.terminal_reason.as_deref().unwrap_or_default();
     let cut_off = running.stopping && result.subtype == "error_during_execution";
@@ -262,8 +259,8 @@ fn error_text(result: &wire::Result) -> String {
     }
 }
 
-/// Why a turn failed, in a word that is the same for every agent: from the status, else from its own word, else from
-/// what people are told.
+/// The error code of a failed turn, which is the same for every agent. It comes from the HTTP status, from
+/// Claude's own word, or from the text for people, in this order.
 fn code_of(result: &wire::Result, trouble: &str, message: &str) -> TurnErrorCode {
     let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
     let too_long = result.terminal_reason.as_deref() == Some("prompt_too_long");

@@ -1,32 +1,33 @@
-//! What turns use and cost.
+//! The usage and the cost of turns.
 //!
-//! The tokens of a `result` are those of its turn, its cost is that of the whole process. A process that resumed a
-//! conversation begins to count anew, so what the session used in all is then not known.
+//! The tokens of a `result` are the tokens of its turn, but its cost is the cost of the whole process. A
+//! process that resumes a conversation begins to count at zero. Then nobody knows the usage of the whole
+//! session.
 
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, Raw};
+use longshore_model::event::{Body, Draft};
 use longshore_model::usage::Usage;
 
 use super::conversation::MAIN;
 use super::{Claude, WireError};
 use crate::claude::wire::{self, Event, Tokens};
+use crate::kit::Scribe;
 
-/// What was counted so far.
+/// The counts so far.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// What the process had cost when a turn last ended.
+    /// The cost of the process at the end of the last turn.
     cost: f64,
-    /// What the turns that are over used.
+    /// The usage of finished turns.
     spent: Usage,
-    /// What the messages of this turn used, as far as the model said.
+    /// The usage of this turn's messages, as far as the model reported it.
     turn: Usage,
-    /// The message that is being written.
+    /// The tokens of the message that the model writes now.
     message: Tokens,
     context_used: Option<u64>,
     context_window: Option<u64>,
-    /// The conversation was there before this process.
+    /// Whether the conversation existed before this process.
     pub resumed: bool,
-    /// What was told last.
+    /// The usage that was last reported.
     told: Option<Usage>,
 }
 
@@ -37,7 +38,7 @@ impl Ledger {
         }
     }
 
-    /// A message is written: what it counts now comes on top of what it counted when it began.
+    /// A message is complete: its present count replaces the count of its beginning.
     fn message_ended(&mut self, last: Tokens) {
         let first = std::mem::take(&mut self.message);
         let counted = usage_of(Tokens {
@@ -55,8 +56,8 @@ impl Ledger {
         self.turn = sum(self.turn, counted);
     }
 
-    /// A turn is over: what it used and what it cost. Nothing is what it counts when it did not count, as with an
-    /// answer that came in one piece after a stream that broke.
+    /// The usage and the cost of a turn that is over. No count means that Claude did not count, for example
+    /// for an answer that came in one piece after a broken stream.
     pub(super) fn turn_ended(
         &mut self,
         result: &wire::Result,
@@ -67,7 +68,7 @@ impl Ledger {
         if let Some(used) = used {
             self.spent = sum(self.spent, used);
         }
-        // All models that the process ever used are told, those of sub-agents too.
+        // This counts all models that the process ever used, also those of sub-agents.
         let own =
             model.and_then(|model| result.model_usage.get(model)).and_then(|usage| usage.context_window);
         let only = || result.model_usage.values().filter_map(|usage| usage.context_window).max();
@@ -75,7 +76,7 @@ impl Ledger {
         let cost = result.total_cost_usd.map(|total| {
             let since = if total < self.cost { total } else { total - self.cost };
             self.cost = total;
-            // What is left of the subtraction beyond a billionth is no money.
+            // A rest below a billionth comes from the subtraction and is no money.
             (since * 1e9).round() / 1e9
         });
         let used = used.map(|used| Usage {
@@ -86,39 +87,38 @@ impl Ledger {
         (used, cost.filter(|cost| *cost > 0.0))
     }
 
-    /// What the session has used so far, if that is news.
+    /// The usage of the session so far, if it has changed.
     pub(super) fn news(&mut self) -> Option<Usage> {
         let total = if self.resumed { Usage::default() } else { sum(self.spent, self.turn) };
         let now = Usage { context_window: self.context_window, context_used: self.context_used, ..total };
         (self.told.replace(now) != Some(now) && now != Usage::default()).then_some(now)
     }
 
-    /// The conversation is forgotten, and with it what filled the context.
+    /// The conversation was cleared, and so was its context.
     pub(super) fn emptied(&mut self) {
         self.context_used = None;
     }
 }
 
 impl Claude {
-    /// `message_delta`, which tells what a message used.
+    /// `message_delta`, which reports the usage of a message.
     pub(super) fn message_counted(
         &mut self,
         at: usize,
         event: &Event<'_>,
-        raw: &Raw,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let (MAIN, Some(usage)) = (at, event.usage) else { return Ok(()) };
         self.ledger.message_ended(serde_json::from_str::<Tokens>(usage.get())?);
         if let (Some(conversation), Some(usage)) = (self.conversations.get(MAIN), self.ledger.news()) {
             let draft = Draft::new(Body::UsageUpdated(usage)).turn(conversation.turn);
-            out.say(conversation.session, draft.raw(raw.clone()));
+            scribe.quote(conversation.session, draft);
         }
         Ok(())
     }
 }
 
-/// Their input leaves out what came from the cache and what went into it.
+/// The usage of these tokens. Claude's input count leaves out tokens read from the cache and written into it.
 pub(crate) fn usage_of(tokens: Tokens) -> Usage {
     let parts = [tokens.input_tokens, tokens.cache_creation_input_tokens, tokens.cache_read_input_tokens];
     Usage {
@@ -129,7 +129,7 @@ pub(crate) fn usage_of(tokens: Tokens) -> Usage {
     }
 }
 
-/// Both together; what only one knows is what it says.
+/// The sum of two usages. If only one has a value, the sum has this value.
 pub(crate) fn sum(one: Usage, other: Usage) -> Usage {
     let add = |one: Option<u64>, other: Option<u64>| match (one, other) {
         (Some(one), Some(other)) => Some(one.saturating_add(other)),

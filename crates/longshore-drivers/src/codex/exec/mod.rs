@@ -4,13 +4,13 @@
 //! |---|---|
 //! | [`wire`] | their JSON with their names, of this release and of old ones |
 //! | [`translate`] | the driver |
-//! | [`spec`] | how it is called, found and started |
-//! | [`replay`] | what a recorded run would have been in our words |
+//! | [`spec`] | how to call, find and start it |
+//! | [`replay`] | replays a recorded run as a session of ours |
 //!
-//! A session here is a driver without a process. Each prompt starts one in the work tree, which is told the prompt, speaks
-//! and ends; the next one resumes the thread that the first one named. So mode, model and images, which can only be said
-//! on its command line, are those of the moment, and whatever becomes of a process, the session stays. It never asks: what
-//! its sandbox does not allow is refused to the model, and nobody hears of it.
+//! A session here is a driver without a process. Each prompt starts a process in the work tree, which gets the prompt,
+//! answers and ends; the next process resumes the thread that the first one named. Mode, model and images can only be
+//! given on the command line, so each process gets the current ones. The session stays when a process dies. `codex exec`
+//! never asks: if its sandbox does not allow something, it refuses that to the model and reports nothing.
 
 pub mod replay;
 pub mod spec;
@@ -35,7 +35,8 @@ pub fn name() -> AgentName {
     Arc::from(NAME)
 }
 
-/// What it can do. Its messages come whole, and it names the files that it changes but not how.
+/// What headless Codex can do. Its messages come whole. It names the files that it changes, but not the
+/// changes.
 pub fn capabilities() -> Capabilities {
     Capabilities {
         open_session: true,

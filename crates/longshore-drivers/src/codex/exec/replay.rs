@@ -14,23 +14,23 @@ use longshore_model::lifecycle::Sleep;
 use serde_json::Value;
 
 use super::{Exec, TITLE, name};
-use crate::capture::{Capture, DEFAULT_CWD, Direction, Entry, Harness, Play, Step};
+use crate::capture::{Capture, CaptureEntry, DEFAULT_CWD, Direction, Harness, Player, ReplayStep};
 
 /// Flags of `codex exec` that are followed by a value.
 const WITH_VALUE: [&str; 12] =
     ["-c", "--config", "-i", "--image", "-m", "--model", "-p", "--profile", "-s", "--sandbox", "-C", "-o"];
 
-/// Has a driver hear a recording.
-pub fn replay(capture: &Capture) -> Vec<Step> {
+/// Replays a recording through a driver.
+pub fn replay(capture: &Capture) -> Vec<ReplayStep> {
     ExecPlayer::default().hear(capture)
 }
 
-/// Whether this is the start of such a process.
-pub fn is_run(entry: &Entry) -> bool {
+/// Whether this entry starts such a process.
+pub fn is_run(entry: &CaptureEntry) -> bool {
     words_of(entry).iter().any(|word| word == "exec")
 }
 
-/// Whoever sits between a recording and a driver.
+/// Plays a recording for a driver.
 #[derive(Debug)]
 pub struct ExecPlayer {
     stand: Harness<Exec>,
@@ -45,10 +45,10 @@ impl Default for ExecPlayer {
     }
 }
 
-impl Play for ExecPlayer {
+impl Player for ExecPlayer {
     type Driver = Exec;
 
-    fn stand(&mut self) -> &mut Harness<Exec> {
+    fn harness(&mut self) -> &mut Harness<Exec> {
         &mut self.stand
     }
 
@@ -56,7 +56,7 @@ impl Play for ExecPlayer {
         false
     }
 
-    fn client_said(&mut self, _said: &Value, _ahead: &[Entry]) {
+    fn client_said(&mut self, _said: &Value, _ahead: &[CaptureEntry]) {
         // What it was told was looked at when it was started.
     }
 
@@ -64,18 +64,23 @@ impl Play for ExecPlayer {
         self.feed(Input::Line(Arc::from(line)));
     }
 
-    fn aside(&mut self, entry: &Entry) {
+    fn other_entry(&mut self, entry: &CaptureEntry) {
         match entry.dir {
             Direction::Stderr => self.stderr.push(entry.line()),
             Direction::Exit => self.exit(entry),
-            Direction::Spawn | Direction::ToAgent | Direction::FromAgent | Direction::Note => {}
+            Direction::Spawn
+            | Direction::ToAgent
+            | Direction::FromAgent
+            | Direction::Note
+            | Direction::Told => {}
         }
     }
 
     /// A process starts: a session is opened, or revived, and its prompt is what the process was told.
-    fn spawn(&mut self, entry: &Entry, ahead: &[Entry]) {
+    fn spawn(&mut self, entry: &CaptureEntry, ahead: &[CaptureEntry]) {
         let words = words_of(entry);
-        let process: Vec<&Entry> = ahead.iter().take_while(|entry| entry.dir != Direction::Spawn).collect();
+        let process: Vec<&CaptureEntry> =
+            ahead.iter().take_while(|entry| entry.dir != Direction::Spawn).collect();
         let told: Vec<String> = process
             .iter()
             .filter(|entry| entry.dir == Direction::ToAgent)
@@ -132,7 +137,7 @@ impl Play for ExecPlayer {
 }
 
 impl ExecPlayer {
-    fn exit(&mut self, entry: &Entry) {
+    fn exit(&mut self, entry: &CaptureEntry) {
         let said: Value = serde_json::from_str(entry.msg.get()).unwrap_or_default();
         let code = said["exit"].as_i64().or_else(|| said["code"].as_i64());
         let exit_code = code.and_then(|code| i32::try_from(code).ok());
@@ -150,7 +155,7 @@ impl ExecPlayer {
 }
 
 /// What a process was started with, if this is its start.
-fn words_of(entry: &Entry) -> Vec<String> {
+fn words_of(entry: &CaptureEntry) -> Vec<String> {
     let spawn = entry.spawn();
     let words = spawn["spawn"].as_array().or_else(|| spawn["argv"].as_array());
     words.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
@@ -181,7 +186,7 @@ impl ExecArguments {
 }
 
 /// What a process calls its thread.
-fn thread_in(process: &[&Entry]) -> Option<String> {
+fn thread_in(process: &[&CaptureEntry]) -> Option<String> {
     process.iter().filter(|entry| entry.dir == Direction::FromAgent).find_map(|entry| {
         let said: Value = serde_json::from_str(entry.msg.get()).ok()?;
         said["thread_id"].as_str().map(str::to_owned)

@@ -1,4 +1,4 @@
-//! How it is called, found and started.
+//! How to call, find and start `codex exec`.
 
 use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;

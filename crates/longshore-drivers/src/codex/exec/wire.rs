@@ -28,12 +28,12 @@ pub struct Line {
     /// What they call it: `item.completed/agent_message`.
     pub kind: String,
     /// What it says.
-    pub said: Said,
+    pub said: ExecEvent,
 }
 
 /// What a line says.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Said {
+pub enum ExecEvent {
     /// The conversation has a name.
     ThreadStarted(String),
     /// An item begins, changes or is complete.
@@ -130,20 +130,22 @@ pub fn read(line: &str) -> Result<Line, serde_json::Error> {
         _ => None,
     };
     let said = match (named.as_str(), inner.as_str(), step, container) {
-        ("tool_call", ..) | (_, "tool_call", ..) => Said::Called(called(container.unwrap_or(&line))),
-        ("tool_result", ..) | (_, "tool_result", ..) => Said::Returned(returned(container.unwrap_or(&line))),
-        (_, _, Some(step), Some(item)) => Said::Item(step, item.clone()),
+        ("tool_call", ..) | (_, "tool_call", ..) => ExecEvent::Called(called(container.unwrap_or(&line))),
+        ("tool_result", ..) | (_, "tool_result", ..) => {
+            ExecEvent::Returned(returned(container.unwrap_or(&line)))
+        }
+        (_, _, Some(step), Some(item)) => ExecEvent::Item(step, item.clone()),
         ("thread.started", ..) => match word(&line, &["thread_id"]) {
-            Some(thread) if !thread.is_empty() => Said::ThreadStarted(thread.to_owned()),
-            Some(_) | None => Said::Other,
+            Some(thread) if !thread.is_empty() => ExecEvent::ThreadStarted(thread.to_owned()),
+            Some(_) | None => ExecEvent::Other,
         },
         ("turn.completed", ..) => {
             let usage = line.get("usage").filter(|usage| !usage.is_null());
-            Said::TurnCompleted(usage.map(Tokens::deserialize).transpose()?)
+            ExecEvent::TurnCompleted(usage.map(Tokens::deserialize).transpose()?)
         }
-        ("turn.failed", ..) => Said::TurnFailed(message(&line)),
-        ("error", ..) => Said::Error(message(&line)),
-        _ => Said::Other,
+        ("turn.failed", ..) => ExecEvent::TurnFailed(message(&line)),
+        ("error", ..) => ExecEvent::Error(message(&line)),
+        _ => ExecEvent::Other,
     };
     let kind = match (named.as_str(), inner.as_str()) {
         ("", "") => "line".to_owned(),

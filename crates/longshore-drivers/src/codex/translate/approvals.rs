@@ -1,14 +1,13 @@
-//! May it? What codex asks before it acts, and how a decision reads in its words.
+//! Approvals: what Codex asks before it acts, and the form of a decision on its wire.
 //!
-//! Five kinds: a command, a patch (whose changes are in its item), wider permissions, a tool of an MCP server (which
-//! comes as an elicitation), and the first two again in the words of the first version. Codex of old asks without an id
-//! and is answered with a request that names the item.
+//! There are five kinds: a command; a patch, whose changes are in its item; wider permissions; a tool of an
+//! MCP server, which comes as an elicitation; and the first two in the form of the first protocol version. An
+//! old Codex asks without an id. The answer is then a request that names the item.
 //!
-//! `decline` and `acceptForSession` work although codex does not always list them among `availableDecisions`.
+//! `decline` and `acceptForSession` work even if Codex does not list them among `availableDecisions`.
 
 use longshore_model::approval::{ApprovalDecision, ApprovalRequest, Decision, Subject};
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, Raw};
+use longshore_model::event::{Body, Draft};
 use longshore_model::id::{ApprovalId, Context, ItemId, PromptId};
 use longshore_model::item::FileChange;
 use serde_json::value::RawValue;
@@ -20,22 +19,20 @@ use super::requests::{Asker, CodexRequest, CodexRequestKind, Way, reply};
 use super::{Codex, WireError, diffs};
 use crate::argv::{line_in, line_of, unwrapped};
 use crate::codex::wire::{ApprovalParams, Elicitation, ElicitationMeta, Place, RpcId};
+use crate::kit::Scribe;
 
 impl Codex {
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn approval_requested(
         &mut self,
         id: &RpcId,
         method: &str,
         params: &RawValue,
         asker: Asker,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let details: ApprovalParams = serde_json::from_str(params.get())?;
-        let approval = ApprovalId::mint(cx);
-        let (item, subject) = self.subject(method, &details, &asker, cx);
+        let approval = ApprovalId::mint(&mut scribe.cx);
+        let (item, subject) = self.subject(method, &details, &asker, &mut scribe.cx);
         let amendment = details.proposed_execpolicy_amendment.filter(|words| !words.is_empty());
         let mut options = vec![Decision::AllowOnce, Decision::AllowSession];
         let what = match method {
@@ -51,32 +48,23 @@ impl Codex {
             }
         };
         options.extend([Decision::Deny, Decision::Cancel]);
-        self.ask_approval(
-            id,
-            asker,
-            what,
-            item,
-            details.reason,
-            ApprovalRequest { approval, subject, options },
-            raw,
-            out,
-        );
+        let request = ApprovalRequest { approval, subject, options };
+        let mut draft = Draft::new(Body::ApprovalRequested(request)).item(item);
+        draft.text = details.reason;
+        self.ask_approval(id, asker, what, draft, scribe);
         Ok(())
     }
 
-    /// May this tool of an MCP server be called?
-    #[allow(clippy::too_many_arguments)]
+    /// A request to call a tool of an MCP server.
     pub(super) fn may_call_tool(
         &mut self,
         id: &RpcId,
         asked: Elicitation,
         meta: ElicitationMeta,
         asker: Asker,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
-        let approval = ApprovalId::mint(cx);
+        let approval = ApprovalId::mint(&mut scribe.cx);
         let call = self
             .threads
             .get(&asker.thread)
@@ -84,7 +72,7 @@ impl Codex {
         let tool = match (call, &meta.tool_name) {
             (Some((_, tool)), _) => tool,
             (None, Some(tool)) => tool,
-            // Codex names the tool in its question and nowhere else.
+            // Codex names the tool only in the text of its question.
             (None, None) => asked.message.split('"').nth(1).unwrap_or("tool"),
         };
         let subject =
@@ -99,44 +87,28 @@ impl Codex {
         options.extend([Decision::Deny, Decision::Cancel]);
         let item = call.map(|(item, _)| item);
         let request = ApprovalRequest { approval, subject, options };
-        self.ask_approval(
-            id,
-            asker,
-            CodexRequestKind::McpTool { approval },
-            item,
-            Some(asked.message),
-            request,
-            raw,
-            out,
-        );
+        let draft = Draft::new(Body::ApprovalRequested(request)).item(item).text(asked.message);
+        self.ask_approval(id, asker, CodexRequestKind::McpTool { approval }, draft, scribe);
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn ask_approval(
         &mut self,
         id: &RpcId,
         asker: Asker,
         what: CodexRequestKind,
-        item: Option<ItemId>,
-        reason: Option<String>,
-        request: ApprovalRequest,
-        raw: &Raw,
-        out: &mut Output,
+        draft: Draft,
+        scribe: &mut Scribe<'_>,
     ) {
-        let mut draft = Draft::new(Body::ApprovalRequested(request)).turn(asker.turn_name).item(item);
-        draft.text = reason;
-        out.say(asker.session, draft.raw(raw.clone()));
+        scribe.quote(asker.session, draft.turn(asker.turn_name));
         self.requests.add(id.clone(), asker.request(what));
     }
 
-    /// An approval without an id, as codex of old asked.
+    /// An approval without an id, from an old Codex.
     pub(super) fn old_approval(
         &mut self,
         method: &str,
         params: &RawValue,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let details: ApprovalParams = serde_json::from_str(params.get())?;
         let place: Place<'_> = serde_json::from_str(params.get())?;
@@ -150,19 +122,19 @@ impl Codex {
             if place.turn_id.is_empty() { running.unwrap_or_default() } else { place.turn_id.into_owned() };
         let turn_name = turn_name.or_else(|| self.threads.get(&native)?.turns.get(&turn)?.id);
         let asker = Asker { thread: native, turn, session, turn_name };
-        let (item, subject) = self.subject(method, &details, &asker, cx);
-        let approval = ApprovalId::mint(cx);
+        let (item, subject) = self.subject(method, &details, &asker, &mut scribe.cx);
+        let approval = ApprovalId::mint(&mut scribe.cx);
         let options = vec![Decision::AllowOnce, Decision::Deny, Decision::Cancel];
         let request = ApprovalRequest { approval, subject, options };
         let mut draft = Draft::new(Body::ApprovalRequested(request)).turn(asker.turn_name).item(item);
         draft.text = details.reason;
-        out.say(session, draft.raw(raw.clone()));
+        scribe.quote(session, draft);
         let way = Way::Item { session, thread: asker.thread, turn: asker.turn, item: details.item_id };
         self.requests.add_by_item(approval, way);
         Ok(())
     }
 
-    /// What a request is about, joined with what its item said.
+    /// The subject of a request, together with the facts of its item.
     fn subject(
         &mut self,
         method: &str,
@@ -176,7 +148,7 @@ impl Codex {
         let mut cwd = String::new();
         if let Some(thread) = self.threads.get_mut(&asker.thread).filter(|_| !details.item_id.is_empty()) {
             cwd.clone_from(&thread.cwd);
-            // Permissions are asked for outside of any item.
+            // A request for permissions belongs to no item.
             if !asker.turn.is_empty() && method != "item/permissions/requestApproval" {
                 let (item, _) = thread.turn(&asker.turn).item(&details.item_id, cx);
                 id = Some(item.id);
@@ -216,13 +188,12 @@ impl Codex {
         (id, subject)
     }
 
-    /// Somebody decided. An approval that is gone by now is left alone.
+    /// Handles a decision. Ignores it if the approval is gone.
     pub(super) fn decide(
         &mut self,
         approval: ApprovalId,
         decision: ApprovalDecision,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let ApprovalDecision { decision, message, .. } = decision;
         let (session, thread, turn, stops_turn) = match self.requests.approval(approval) {
@@ -230,7 +201,7 @@ impl Codex {
             Some(Way::Item { session, thread, turn, item }) => {
                 let word = if decision.allows() { "accept" } else { "decline" };
                 let params = json!({"itemId": item, "decision": word});
-                self.calls.send("item/approve", params, CodexCall::Tell { session, vital: true }, cx, out);
+                self.calls.send("item/approve", params, CodexCall::Tell { session, vital: true }, scribe);
                 (session, thread, turn, false)
             }
             Some(Way::Answer(id)) => {
@@ -238,26 +209,26 @@ impl Codex {
                     return;
                 };
                 let (answer, stops_turn) = answer_of(&what, decision);
-                reply(&id, answer, out);
+                reply(&id, answer, scribe);
                 (session, thread, turn, stops_turn)
             }
         };
         if decision == Decision::Cancel && !stops_turn && !turn.is_empty() {
-            self.interrupt(thread, turn, cx, out);
+            self.interrupt(thread, turn, scribe);
         } else if let Some(message) = message.filter(|text| decision == Decision::Deny && !text.is_empty()) {
-            // Codex takes no word with a no, so the word is said into the turn.
+            // Codex takes no message with a no, so the message goes into the turn as a steering prompt.
             let params = json!({
                 "threadId": thread,
                 "expectedTurnId": turn,
-                "clientUserMessageId": PromptId::mint(cx).to_string(),
+                "clientUserMessageId": PromptId::mint(&mut scribe.cx).to_string(),
                 "input": [{"type": "text", "text": message}],
             });
-            self.calls.send("turn/steer", params, CodexCall::Tell { session, vital: true }, cx, out);
+            self.calls.send("turn/steer", params, CodexCall::Tell { session, vital: true }, scribe);
         }
     }
 }
 
-/// A decision in their words, and whether it stops the turn where it should.
+/// The answer for a decision, and whether `cancel` in this form stops the turn by itself.
 fn answer_of(what: &CodexRequestKind, decision: Decision) -> (Value, bool) {
     match what {
         CodexRequestKind::Command { amendment, .. } => {
@@ -299,7 +270,7 @@ fn answer_of(what: &CodexRequestKind, decision: Decision) -> (Value, bool) {
             let meta = persist.map_or(Value::Null, |persist| json!({"persist": persist}));
             (json!({"action": action, "content": content, "_meta": meta}), false)
         }
-        // A question is answered and not decided.
+        // A person answers a question, and does not decide it.
         CodexRequestKind::UserInput { .. } | CodexRequestKind::Form { .. } => (json!({"answers": {}}), true),
     }
 }
@@ -313,7 +284,7 @@ fn word_of(decision: Decision) -> &'static str {
     }
 }
 
-/// A command line, from a line or from its words.
+/// A command line, from one text or from a list of words.
 fn command_line(command: &Value) -> Option<String> {
     match command {
         Value::String(line) => Some(unwrapped(line)),
@@ -322,7 +293,7 @@ fn command_line(command: &Value) -> Option<String> {
     }
 }
 
-/// Whether what would be allowed for ever is this very command.
+/// Whether "always" would allow exactly this command.
 fn says_no_more(always: &[String], command: &str) -> bool {
     line_of(always) == command
 }

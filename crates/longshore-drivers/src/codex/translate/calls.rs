@@ -1,21 +1,18 @@
-//! Requests of ours: their numbers, what each was for, and how long its answer may take.
-
-use std::collections::BTreeMap;
+//! The driver's requests: their purposes and their deadlines.
 
 use longshore_model::anchor::Launch;
 use longshore_model::capability::ModelInfo;
 use longshore_model::command::Attachment;
-use longshore_model::driver::Output;
-use longshore_model::id::{Context, PromptId, QueryId, SessionId, TurnId};
-use longshore_model::time::Timestamp;
+use longshore_model::id::{PromptId, QueryId, SessionId, TurnId};
 use serde_json::{Value, json};
 
 use crate::codex::wire::RpcId;
+use crate::kit::{Call, Pending, PendingCall, Scribe};
 
-/// How long codex may take to acknowledge a request. A turn may take for ever; starting one may not.
+/// How long Codex may take to answer a request. A turn may take for ever, but its start may not.
 pub(super) const ANSWER_WITHIN_MS: i64 = 30_000;
 
-/// What a request was for, and so what its answer means.
+/// The purpose of a request, which gives its answer a meaning.
 #[derive(Debug)]
 pub(super) enum CodexCall {
     /// `initialize`.
@@ -24,31 +21,31 @@ pub(super) enum CodexCall {
     Open(Box<Launch>),
     /// `thread/resume`.
     Resume { reason: ResumeReason, unarchived: bool },
-    /// `thread/unarchive`, on the way to a second `thread/resume`.
+    /// `thread/unarchive`, before a second `thread/resume`.
     Unarchive { reason: ResumeReason },
     /// `turn/start`.
     Start { thread: String, said: PromptToSend, reloaded: bool },
-    /// `turn/steer` into a turn of theirs.
+    /// `turn/steer` of one of Codex's turns.
     Steer { thread: String, turn: String, said: PromptToSend },
-    /// `turn/interrupt` of a turn of theirs.
+    /// `turn/interrupt` of one of Codex's turns.
     Interrupt { thread: String, turn: String },
-    /// `thread/backgroundTerminals/list`, for the end of a turn of theirs that was interrupted.
+    /// `thread/backgroundTerminals/list`, at the end of an interrupted turn.
     Terminals { thread: String, turn: String },
-    /// `thread/backgroundTerminals/terminate`, of a command that such a turn left running.
+    /// `thread/backgroundTerminals/terminate`, for a command that an interrupted turn left running.
     Terminate { thread: String, turn: String },
-    /// Something that is done when it is answered. `vital` when a refusal is worth a line.
+    /// A request that needs no further action. `vital` says whether a refusal needs a notice.
     Tell { session: SessionId, vital: bool },
-    /// `model/list`, with the pages that came before.
+    /// `model/list`, with the models of the previous pages.
     Models { query: QueryId, models: Vec<ModelInfo>, pages: u32 },
     /// `thread/list`.
     Sessions { query: QueryId },
 }
 
-/// Whom a request concerns.
+/// What a request concerns.
 #[derive(Debug)]
 pub(super) enum Concerns<'a> {
     Session(SessionId),
-    /// By their name.
+    /// A thread, by Codex's id.
     Thread(&'a str),
     Nobody,
 }
@@ -72,83 +69,13 @@ impl CodexCall {
             CodexCall::Greet | CodexCall::Models { .. } | CodexCall::Sessions { .. } => Concerns::Nobody,
         }
     }
-}
 
-/// Why a thread is resumed.
-#[derive(Debug)]
-pub(super) enum ResumeReason {
-    /// A session begins with it.
-    Open(Box<Launch>),
-    /// It was unloaded, and somebody has something to say to it.
-    Say { thread: String, said: PromptToSend },
-}
-
-/// Something that a person says.
-#[derive(Clone, Debug)]
-pub(super) struct PromptToSend {
-    /// The turn that it begins; none when the session does not know yet that it begins one.
-    pub turn: Option<TurnId>,
-    pub prompt: PromptId,
-    pub text: String,
-    pub attachments: Vec<Attachment>,
-}
-
-/// A request that has no answer yet.
-#[derive(Debug)]
-pub(super) struct PendingCodexCall {
-    pub method: &'static str,
-    pub call: CodexCall,
-    due: Timestamp,
-}
-
-/// All requests that have no answer yet.
-#[derive(Debug, Default)]
-pub(super) struct CodexCalls {
-    last: i64,
-    pending: BTreeMap<i64, PendingCodexCall>,
-}
-
-impl CodexCalls {
-    /// Writes a request.
-    pub(super) fn send(
-        &mut self,
-        method: &'static str,
-        params: Value,
-        call: CodexCall,
-        cx: &Context<'_>,
-        out: &mut Output,
-    ) {
-        self.last += 1;
-        let due = cx.now.plus_millis(ANSWER_WITHIN_MS);
-        self.pending.insert(self.last, PendingCodexCall { method, call, due });
-        out.lines.push(json!({"id": self.last, "method": method, "params": params}).to_string());
-    }
-
-    /// The request that an answer is to.
-    pub(super) fn answered(&mut self, id: &RpcId) -> Option<PendingCodexCall> {
-        match id {
-            RpcId::Number(number) => self.pending.remove(number),
-            RpcId::Text(_) => None,
-        }
-    }
-
-    /// A request whose answer is overdue.
-    pub(super) fn overdue(&mut self, now: Timestamp) -> Option<PendingCodexCall> {
-        let late = *self.pending.iter().find(|(_, pending)| pending.due <= now)?.0;
-        self.pending.remove(&late)
-    }
-
-    /// When the next answer is due.
-    pub(super) fn due(&self) -> Option<Timestamp> {
-        self.pending.values().map(|pending| pending.due).min()
-    }
-
-    /// Whether this turn was asked for and not answered yet.
-    pub(super) fn is_starting(&self, turn: TurnId) -> bool {
-        self.pending.values().any(|pending| match &pending.call {
-            CodexCall::Start { said, .. } => said.turn == Some(turn),
-            CodexCall::Resume { reason: ResumeReason::Say { said, .. }, .. }
-            | CodexCall::Unarchive { reason: ResumeReason::Say { said, .. } } => said.turn == Some(turn),
+    /// The prompt that begins a turn with this request.
+    fn begins(&self) -> Option<&PromptToSend> {
+        match self {
+            CodexCall::Start { said, .. }
+            | CodexCall::Resume { reason: ResumeReason::Say { said, .. }, .. }
+            | CodexCall::Unarchive { reason: ResumeReason::Say { said, .. } } => Some(said),
             CodexCall::Greet
             | CodexCall::Open(_)
             | CodexCall::Resume { reason: ResumeReason::Open(_), .. }
@@ -159,36 +86,38 @@ impl CodexCalls {
             | CodexCall::Terminate { .. }
             | CodexCall::Tell { .. }
             | CodexCall::Models { .. }
-            | CodexCall::Sessions { .. } => false,
-        })
-    }
-
-    /// What was said to a thread to begin a turn, and has not been answered.
-    pub(super) fn starting(&mut self, native: &str) -> impl Iterator<Item = &mut PromptToSend> {
-        self.pending.values_mut().filter_map(move |pending| match &mut pending.call {
-            CodexCall::Start { thread, said, .. } if thread == native => Some(said),
-            CodexCall::Start { .. }
-            | CodexCall::Greet
-            | CodexCall::Open(_)
-            | CodexCall::Resume { .. }
-            | CodexCall::Unarchive { .. }
-            | CodexCall::Steer { .. }
-            | CodexCall::Interrupt { .. }
-            | CodexCall::Terminals { .. }
-            | CodexCall::Terminate { .. }
-            | CodexCall::Tell { .. }
-            | CodexCall::Models { .. }
             | CodexCall::Sessions { .. } => None,
-        })
+        }
+    }
+}
+
+/// Why a thread is resumed.
+#[derive(Debug)]
+pub(super) enum ResumeReason {
+    /// For a session that opens.
+    Open(Box<Launch>),
+    /// For a prompt, because Codex has unloaded the thread.
+    Say { thread: String, said: PromptToSend },
+}
+
+/// A prompt.
+#[derive(Clone, Debug)]
+pub(super) struct PromptToSend {
+    /// The turn that the prompt begins; none if the session does not know yet that the prompt begins a turn.
+    pub turn: Option<TurnId>,
+    pub prompt: PromptId,
+    pub text: String,
+    pub attachments: Vec<Attachment>,
+}
+
+impl Call for CodexCall {
+    fn within_ms(&self) -> Option<i64> {
+        Some(ANSWER_WITHIN_MS)
     }
 
-    /// Nobody will answer the questions that wait.
-    pub(super) fn fail_queries(&mut self, reason: &str, out: &mut Output) {
-        self.pending.retain(|_, pending| match &pending.call {
-            CodexCall::Models { query, .. } | CodexCall::Sessions { query } => {
-                out.answers.push((*query, Err(reason.to_owned())));
-                false
-            }
+    fn query(&self) -> Option<QueryId> {
+        match self {
+            CodexCall::Models { query, .. } | CodexCall::Sessions { query } => Some(*query),
             CodexCall::Greet
             | CodexCall::Open(_)
             | CodexCall::Resume { .. }
@@ -198,23 +127,12 @@ impl CodexCalls {
             | CodexCall::Interrupt { .. }
             | CodexCall::Terminals { .. }
             | CodexCall::Terminate { .. }
-            | CodexCall::Tell { .. } => true,
-        });
+            | CodexCall::Tell { .. } => None,
+        }
     }
 
-    /// Whether nothing waits for an answer.
-    pub(super) fn is_empty(&self) -> bool {
-        self.pending.is_empty()
-    }
-
-    /// The first session that is being opened by a request on its way.
-    pub(super) fn opening(&self) -> Option<SessionId> {
-        self.openings().next()
-    }
-
-    /// The sessions that are being opened by requests on their way.
-    pub(super) fn openings(&self) -> impl Iterator<Item = SessionId> {
-        self.pending.values().filter_map(|pending| match &pending.call {
+    fn opens(&self) -> Option<SessionId> {
+        match self {
             CodexCall::Open(launch)
             | CodexCall::Resume { reason: ResumeReason::Open(launch), .. }
             | CodexCall::Unarchive { reason: ResumeReason::Open(launch) } => Some(launch.session),
@@ -222,6 +140,52 @@ impl CodexCalls {
             | CodexCall::Resume { reason: ResumeReason::Say { .. }, .. }
             | CodexCall::Unarchive { reason: ResumeReason::Say { .. } }
             | CodexCall::Start { .. }
+            | CodexCall::Steer { .. }
+            | CodexCall::Interrupt { .. }
+            | CodexCall::Terminals { .. }
+            | CodexCall::Terminate { .. }
+            | CodexCall::Tell { .. }
+            | CodexCall::Models { .. }
+            | CodexCall::Sessions { .. } => None,
+        }
+    }
+}
+
+impl Pending<CodexCall> {
+    /// Sends a request.
+    pub(super) fn send(
+        &mut self,
+        method: &'static str,
+        params: Value,
+        call: CodexCall,
+        scribe: &mut Scribe<'_>,
+    ) {
+        let number = self.add(method, call, scribe.cx.now);
+        scribe.out.lines.push(json!({"id": number, "method": method, "params": params}).to_string());
+    }
+
+    /// The request to which an answer belongs.
+    pub(super) fn answered(&mut self, id: &RpcId) -> Option<PendingCall<CodexCall>> {
+        match id {
+            RpcId::Number(number) => self.take(u64::try_from(*number).ok()?),
+            RpcId::Text(_) => None,
+        }
+    }
+
+    /// Whether this turn was requested and has no answer yet.
+    pub(super) fn is_starting(&self, turn: TurnId) -> bool {
+        self.calls().any(|call| call.begins().is_some_and(|said| said.turn == Some(turn)))
+    }
+
+    /// The prompts that begin a turn of this thread and have no answer yet.
+    pub(super) fn starting(&mut self, native: &str) -> impl Iterator<Item = &mut PromptToSend> {
+        self.iter_mut().filter_map(move |pending| match &mut pending.call {
+            CodexCall::Start { thread, said, .. } if thread == native => Some(said),
+            CodexCall::Start { .. }
+            | CodexCall::Greet
+            | CodexCall::Open(_)
+            | CodexCall::Resume { .. }
+            | CodexCall::Unarchive { .. }
             | CodexCall::Steer { .. }
             | CodexCall::Interrupt { .. }
             | CodexCall::Terminals { .. }

@@ -1,4 +1,4 @@
-//! What is known of each thread: its turns, their items, and which of our names each has.
+//! The state of each thread: its turns, their items, and our ids for them.
 
 use std::collections::HashMap;
 
@@ -12,57 +12,57 @@ use serde_json::Value;
 
 use super::terminals::Farewell;
 
-/// How many turns that are over are remembered for the sake of commands that they left running.
+/// The most finished turns that the driver remembers because of commands that still run.
 const OVER_LIMIT: usize = 64;
 
-/// How much of a text that grows is held for the case that it is cut short, in bytes.
+/// The most bytes that the driver holds of a growing text, in case the text is cut short.
 const TEXT_LIMIT: usize = 8 << 20;
 
-/// A thread of theirs that is a session of ours.
+/// A thread of Codex that is a session of ours.
 #[derive(Debug)]
 pub(super) struct Thread {
     pub session: SessionId,
     pub cwd: String,
     pub mode: Mode,
     pub model: Option<String>,
-    /// How hard it shall think, which every turn says.
+    /// How hard the agent thinks. Every turn repeats it.
     pub effort: Option<String>,
-    /// Mode or model changed since the last turn began, so the next one says them.
+    /// Whether mode or model changed since the last turn began, so that the next turn must contain them.
     pub changed: bool,
-    /// It was last told to plan, and would go on planning unless told otherwise.
+    /// Whether the last turn was a planning turn. Codex continues to plan until it is told otherwise.
     pub planning: bool,
-    /// Codex holds it in memory; otherwise it must be resumed before it hears anything.
+    /// Whether Codex has the thread in memory. Otherwise the driver must resume the thread first.
     pub loaded: bool,
-    /// It has a record of its own, which it has only after its first turn began.
+    /// Whether the thread has a record of its own, which exists only after its first turn began.
     pub recorded: bool,
-    /// A title that waits for that record.
+    /// A title that waits for the record.
     pub untold_title: Option<String>,
-    /// The title that it has, as far as we told it or were told.
+    /// The title that was last set or reported.
     pub title: Option<String>,
     pub archived: bool,
-    /// What the first prompt must tell first.
+    /// The transcript that the first prompt must contain.
     pub story: Option<String>,
-    /// By their name.
+    /// The turns, by Codex's ids.
     pub turns: HashMap<String, CodexTurn>,
-    /// Their name of the turn that runs.
+    /// Codex's id of the running turn.
     pub active: Option<String>,
-    /// What the thread has used so far.
+    /// The usage of the thread so far.
     pub usage: Option<Usage>,
-    /// Who delegated to it.
+    /// The thread that delegated work to this thread.
     pub parent: Option<CodexParent>,
-    /// Calls that will spawn a thread, and have not said which.
+    /// Calls that will spawn a thread, and have not named it yet.
     pub spawning: Vec<Spawn>,
-    /// What was told before the turn that it concerns had a name of theirs.
+    /// Commands for a turn whose Codex id is not known yet.
     pub held: Vec<AgentCommand>,
 }
 
-/// Who delegated to a thread, and by which call.
+/// The thread that delegated work to a thread, and the call.
 #[derive(Clone, Debug)]
 pub(super) struct CodexParent {
     pub session: SessionId,
     pub turn: Option<TurnId>,
     pub item: ItemId,
-    /// Whether that work goes on.
+    /// Whether the work continues.
     pub working: bool,
 }
 
@@ -75,66 +75,66 @@ pub(super) struct Spawn {
     pub model: Option<String>,
 }
 
-/// A turn of theirs.
+/// A turn of Codex.
 #[derive(Debug, Default)]
 pub(super) struct CodexTurn {
-    /// Our name; none for a turn that we only know from things it left behind.
+    /// Our id; none for a turn of which only remains are known.
     pub id: Option<TurnId>,
-    /// Begun by a prompt, of which the session has taken down all there is.
+    /// Whether a prompt began the turn. The session has recorded this prompt completely.
     pub prompted: bool,
     pub over: bool,
-    /// By their name.
+    /// The items, by Codex's ids.
     pub items: HashMap<String, CodexItem>,
-    /// The item that its list of steps is.
+    /// The item of the turn's list of steps.
     pub plan: Option<ItemId>,
-    /// The diff as it was told last.
+    /// The diff that was last reported.
     pub diff: Option<String>,
-    /// What the thread had used before.
+    /// The usage of the thread before the turn.
     pub usage_before: Option<Usage>,
-    /// Whether it used anything.
+    /// Whether the turn used anything.
     pub used: bool,
-    /// When we stop waiting for the network to come back.
+    /// When the driver stops waiting for the network.
     pub network_due: Option<Timestamp>,
-    /// The line that tells how often the model's service was tried.
+    /// The item of the notice that counts the attempts of a request to the model.
     pub retrying: Option<ItemId>,
-    /// Its end, which waits for the ends of its commands.
+    /// The end of the turn, which waits for the ends of its commands.
     pub farewell: Option<Farewell>,
-    /// The last thing that the agent said, which is what a delegation comes to.
+    /// The agent's last message, which is the result of a delegation.
     pub last_message: String,
 }
 
-/// An item of theirs.
+/// An item of Codex.
 #[derive(Debug)]
 pub(super) struct CodexItem {
     pub id: ItemId,
     pub open: bool,
     pub what: ItemKind,
-    /// What was told of a message, a thought or a plan so far, for the case that it is cut short.
+    /// The text so far of a message, a thought or a plan, in case it is cut short.
     pub text: String,
 }
 
-/// What has to be remembered of an item.
+/// The facts about an item that the driver must remember.
 #[derive(Debug, Default)]
 pub(super) enum ItemKind {
     #[default]
     Plain,
     Message,
     Plan,
-    /// Which of its two texts is told as it grows.
+    /// Which of the two texts of a thought the driver emits while the thought grows.
     Thought(Option<ThoughtText>),
-    /// A call of a tool, as it was told last.
+    /// A tool call, as it was last reported.
     Tool(ToolCall),
-    /// A call of an MCP server's tool, which a question may be about.
+    /// A call of an MCP server's tool. A question may be about it.
     Mcp {
         server: String,
         tool: String,
         arguments: Value,
     },
-    /// What it changes.
+    /// The changes of files.
     Edit(Vec<FileChange>),
 }
 
-/// The texts of a thought.
+/// The two texts of a thought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ThoughtText {
     Summary,
@@ -166,7 +166,7 @@ impl Thread {
         }
     }
 
-    /// The turn of that name; one that is not known is one that is over.
+    /// The turn with this id. An unknown turn is a turn that is over.
     pub(super) fn turn(&mut self, native: &str) -> &mut CodexTurn {
         if !self.turns.contains_key(native) {
             self.turns.insert(native.to_owned(), CodexTurn { over: true, ..CodexTurn::default() });
@@ -174,7 +174,7 @@ impl Thread {
         self.turns.entry(native.to_owned()).or_default()
     }
 
-    /// A turn begins. What earlier ones left is forgotten, except for commands that still run.
+    /// Begins a turn. Forgets earlier turns, except turns with commands that still run.
     pub(super) fn begin(&mut self, native: &str, id: TurnId, prompted: bool) {
         let stays = |turn: &CodexTurn| !turn.over || turn.farewell.is_some();
         self.turns.retain(|_, turn| stays(turn) || turn.items.values().any(|item| item.open));
@@ -187,7 +187,7 @@ impl Thread {
         self.recorded = true;
     }
 
-    /// A turn ends. Commands may run on; everything else that is open will not be heard of again.
+    /// Ends a turn. Its commands may continue; its other open items will not change any longer.
     pub(super) fn end(&mut self, native: &str) {
         if self.active.as_deref() == Some(native) {
             self.active = None;
@@ -201,7 +201,7 @@ impl Thread {
         }
     }
 
-    /// Their name for a turn of ours that runs.
+    /// Codex's id of a running turn of ours.
     pub(super) fn running(&self, id: TurnId) -> Option<&str> {
         self.turns
             .iter()
@@ -209,7 +209,7 @@ impl Thread {
             .map(|(native, _)| native.as_str())
     }
 
-    /// Whether a turn of ours is over but for the ends of its commands.
+    /// Whether a turn of ours is over except for the ends of its commands.
     pub(super) fn is_leaving(&self, id: TurnId) -> bool {
         self.turns.values().any(|turn| turn.id == Some(id) && turn.farewell.is_some())
     }
@@ -236,7 +236,7 @@ impl Thread {
 }
 
 impl CodexTurn {
-    /// The item of that name, and whether it is new.
+    /// The item with this id, and whether it is new.
     pub(super) fn item(&mut self, native: &str, cx: &mut Context<'_>) -> (&mut CodexItem, bool) {
         let fresh = !self.items.contains_key(native);
         let item = self.items.entry(native.to_owned()).or_insert_with(|| CodexItem {
@@ -250,7 +250,7 @@ impl CodexTurn {
 }
 
 impl CodexItem {
-    /// It grows: what was told of it is its end if it is cut short.
+    /// Adds to the text that becomes final if the item is cut short.
     pub(super) fn hold(&mut self, words: &str) {
         if self.text.len() < TEXT_LIMIT {
             self.text.push_str(words);

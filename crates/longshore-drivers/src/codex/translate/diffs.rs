@@ -1,16 +1,16 @@
 //! Changes of files, as unified diffs with their headers.
 //!
-//! Codex gives hunks without a header for an update, the bare content for an addition or a deletion, and says where a
-//! file moves in a line at the end of the hunks.
+//! For an update, Codex gives hunks without a header. For an addition or a deletion, it gives the bare
+//! content. If a file moves, a line after the hunks names the new path.
 
 use std::collections::BTreeMap;
 
 use longshore_model::item::{FileChange, FileChangeKind};
 
 use crate::codex::wire::{Change, OldChange};
-use crate::diff::{all_lines, short};
+use crate::kit::diff::{all_lines, short};
 
-/// What codex puts before the new place of a file that moves.
+/// The text before the new path of a moved file.
 const MOVED_TO: &str = "\n\nMoved to: ";
 
 /// The changes of a patch in a work tree.
@@ -24,7 +24,7 @@ pub(super) fn changes(changes: &[Change], cwd: &str) -> Vec<FileChange> {
         .collect()
 }
 
-/// The same in the words of the first version.
+/// The changes of a patch in the form of the first protocol version.
 pub(crate) fn old_changes(changes: &BTreeMap<String, OldChange>, cwd: &str) -> Vec<FileChange> {
     changes
         .iter()

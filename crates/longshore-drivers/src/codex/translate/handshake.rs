@@ -1,9 +1,8 @@
-//! From the first line to a session that is ready, or why it never will be.
+//! From the first line to a session that is ready, or to the reason why it never will be.
 
 use longshore_model::anchor::{Launch, Start};
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
-use longshore_model::id::{Context, SessionId};
+use longshore_model::event::{Body, Draft, NoticeLevel};
+use longshore_model::id::SessionId;
 use longshore_model::lifecycle::{FaultCode, Ready, SessionFault, TurnErrorCode};
 use longshore_model::mcp::{McpServer, McpTransport};
 use serde_json::value::RawValue;
@@ -13,40 +12,41 @@ use super::calls::{CodexCall, Concerns, ResumeReason};
 use super::conversation::Thread;
 use super::modes::Policy;
 use super::{Codex, Phase, WireError};
-use crate::codex::wire::{Greeting, Opened, RpcError, RpcId, Words};
+use crate::codex::wire::{Greeting, Opened, RemarkParams, RpcError, RpcId};
+use crate::kit::Scribe;
 
-/// How a warning begins that says codex threw its configuration away and would run on with its defaults, which
-/// means with another model at another provider.
+/// The beginning of a warning that Codex has discarded its configuration. Codex would continue with its
+/// defaults, which means another model at another provider.
 const INVALID_CONFIGURATION: &str = "Invalid configuration";
-/// What codex says of a thread whose rollout is not there, or cannot be read: it has forgotten. Any other refusal passes, and
-/// the thread is still there when it has.
+/// Words in Codex's refusal of a thread whose rollout is missing or unreadable: Codex has forgotten the
+/// thread. Any other refusal is temporary, and the thread still exists afterwards.
 const FORGOTTEN: [&str; 4] = ["rollout", "not found", "invalid session id", "invalid thread id"];
-/// What codex says of a thread that another process of it holds.
+/// Words in Codex's refusal of a thread that another Codex process holds.
 const HELD_ELSEWHERE: &str = "already has an active writer";
 
 impl Codex {
-    pub(super) fn open(&mut self, launch: Launch, cx: &mut Context<'_>, out: &mut Output) {
+    pub(super) fn open(&mut self, launch: Launch, scribe: &mut Scribe<'_>) {
         if self.home.is_none() {
             self.home = Some(launch.session);
             self.woken = matches!(launch.start, Start::Resume { .. } | Start::Told { .. });
         }
         match &self.phase {
-            Phase::Listening => self.begin(launch, cx, out),
+            Phase::Listening => self.begin(launch, scribe),
             Phase::Refused(reason) => {
                 let fault = SessionFault { code: FaultCode::StartFailed };
                 let draft = Draft::new(Body::SessionError(fault)).text(reason.clone());
-                out.say(launch.session, draft);
-                out.finished = Some(reason.clone());
+                scribe.say(launch.session, draft);
+                scribe.out.finished = Some(reason.clone());
             }
             Phase::Silent | Phase::Greeting => {
                 self.openings.push_back(launch);
-                self.greet(cx, out);
+                self.greet(scribe);
             }
         }
     }
 
-    /// Says hello, once.
-    pub(super) fn greet(&mut self, cx: &mut Context<'_>, out: &mut Output) {
+    /// Sends `initialize`, once.
+    pub(super) fn greet(&mut self, scribe: &mut Scribe<'_>) {
         if self.phase != Phase::Silent {
             return;
         }
@@ -55,18 +55,16 @@ impl Codex {
             "clientInfo": {"name": "longshore", "title": "Longshore", "version": env!("CARGO_PKG_VERSION")},
             "capabilities": {"experimentalApi": true, "requestAttestation": false},
         });
-        self.calls.send("initialize", params, CodexCall::Greet, cx, out);
+        self.calls.send("initialize", params, CodexCall::Greet, scribe);
     }
 
-    /// An answer to a request of ours. Says which request that was, and whose.
+    /// Handles an answer. Returns the method of the request and its session.
     pub(super) fn answered(
         &mut self,
         id: &RpcId,
         result: Option<&RawValue>,
         error: Option<RpcError>,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> (Option<&'static str>, Option<SessionId>) {
         let Some(pending) = self.calls.answered(id) else { return (None, None) };
         let session = match pending.call.concerns() {
@@ -82,90 +80,81 @@ impl Codex {
             None => Ok(result.map_or("null", RawValue::get)),
         };
         match pending.call {
-            CodexCall::Greet => self.greeted(answer, raw, cx, out),
-            CodexCall::Open(launch) => self.opened(*launch, answer, raw, out),
-            CodexCall::Resume { reason, unarchived } => {
-                self.resumed(reason, unarchived, answer, raw, cx, out)
-            }
+            CodexCall::Greet => self.greeted(answer, scribe),
+            CodexCall::Open(launch) => self.opened(*launch, answer, scribe),
+            CodexCall::Resume { reason, unarchived } => self.resumed(reason, unarchived, answer, scribe),
             CodexCall::Unarchive { reason } => match answer {
-                Ok(_) => self.resume(reason, true, cx, out),
-                Err(message) => self.not_resumed(reason, message, raw, out),
+                Ok(_) => self.resume(reason, true, scribe),
+                Err(message) => self.not_resumed(reason, message, scribe),
             },
             CodexCall::Start { thread, said, reloaded } => {
-                self.turn_answered(&thread, said, reloaded, answer, raw, cx, out);
+                self.turn_answered(&thread, said, reloaded, answer, scribe);
             }
             CodexCall::Steer { thread, turn, said } => {
                 if let Err(message) = answer {
-                    self.not_steered(&thread, &turn, said, &message, raw, cx, out);
+                    self.not_steered(&thread, &turn, said, &message, scribe);
                 }
             }
             CodexCall::Interrupt { thread, turn } => {
                 if answer.is_err() {
-                    self.not_interrupted(&thread, &turn, raw, cx, out);
+                    self.not_interrupted(&thread, &turn, scribe);
                 }
             }
-            CodexCall::Terminals { thread, turn } => self.terminals_listed(&thread, &turn, answer, cx, out),
-            CodexCall::Terminate { thread, turn } => self.terminal_ended(&thread, &turn, out),
+            CodexCall::Terminals { thread, turn } => self.terminals_listed(&thread, &turn, answer, scribe),
+            CodexCall::Terminate { thread, turn } => self.terminal_ended(&thread, &turn, scribe),
             CodexCall::Tell { session, vital } => {
                 if let (Err(message), true) = (answer, vital) {
                     let text = format!("Codex refused {}: {message}", pending.method);
-                    Self::notice(Some(session), None, NoticeLevel::Warning, text, raw, out);
+                    scribe.notice(session, None, NoticeLevel::Warning, text);
                 }
             }
             CodexCall::Models { query, models, pages } => {
-                self.models_answered(query, models, pages, answer, cx, out);
+                self.models_answered(query, models, pages, answer, scribe);
             }
-            CodexCall::Sessions { query } => self.sessions_answered(query, answer, out),
+            CodexCall::Sessions { query } => self.sessions_answered(query, answer, scribe),
         }
         (Some(pending.method), session)
     }
 
-    fn greeted(&mut self, answer: Result<&str, String>, raw: &Raw, cx: &mut Context<'_>, out: &mut Output) {
+    fn greeted(&mut self, answer: Result<&str, String>, scribe: &mut Scribe<'_>) {
         let greeting = match answer {
             Ok(greeting) => serde_json::from_str::<Greeting>(greeting).unwrap_or_default(),
             Err(message) => {
                 return self.refuse(
                     FaultCode::StartFailed,
                     format!("Codex refused to begin: {message}"),
-                    Some(raw),
-                    out,
+                    scribe,
                 );
             }
         };
         self.version = version_in(&greeting.user_agent);
         self.phase = Phase::Listening;
-        out.lines.push(json!({"method": "initialized"}).to_string());
+        scribe.out.lines.push(json!({"method": "initialized"}).to_string());
         while let Some(launch) = self.openings.pop_front() {
-            self.begin(launch, cx, out);
+            self.begin(launch, scribe);
         }
         while let Some((id, query)) = self.queries.pop_front() {
-            self.ask(id, query, cx, out);
+            self.ask(id, query, scribe);
         }
     }
 
-    /// Asks for the thread that a session is to be.
-    fn begin(&mut self, launch: Launch, cx: &mut Context<'_>, out: &mut Output) {
+    /// Requests the thread of a session.
+    fn begin(&mut self, launch: Launch, scribe: &mut Scribe<'_>) {
         match &launch.start {
             Start::New | Start::Told { .. } | Start::Lines { .. } => {
                 let params = thread_params(&launch, None);
-                self.calls.send("thread/start", params, CodexCall::Open(Box::new(launch)), cx, out);
+                self.calls.send("thread/start", params, CodexCall::Open(Box::new(launch)), scribe);
             }
             Start::Fork { native } => {
                 let params = thread_params(&launch, Some(native));
-                self.calls.send("thread/fork", params, CodexCall::Open(Box::new(launch)), cx, out);
+                self.calls.send("thread/fork", params, CodexCall::Open(Box::new(launch)), scribe);
             }
-            Start::Resume { .. } => self.resume(ResumeReason::Open(Box::new(launch)), false, cx, out),
+            Start::Resume { .. } => self.resume(ResumeReason::Open(Box::new(launch)), false, scribe),
         }
     }
 
-    /// Has codex read a thread back into memory.
-    pub(super) fn resume(
-        &mut self,
-        reason: ResumeReason,
-        unarchived: bool,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    /// Lets Codex load a thread into memory.
+    pub(super) fn resume(&mut self, reason: ResumeReason, unarchived: bool, scribe: &mut Scribe<'_>) {
         let params = match &reason {
             ResumeReason::Open(launch) => thread_params(launch, native_of(&launch.start)),
             ResumeReason::Say { thread: native, .. } => {
@@ -179,15 +168,15 @@ impl Codex {
                 params
             }
         };
-        self.calls.send("thread/resume", params, CodexCall::Resume { reason, unarchived }, cx, out);
+        self.calls.send("thread/resume", params, CodexCall::Resume { reason, unarchived }, scribe);
     }
 
-    fn opened(&mut self, launch: Launch, answer: Result<&str, String>, raw: &Raw, out: &mut Output) {
+    fn opened(&mut self, launch: Launch, answer: Result<&str, String>, scribe: &mut Scribe<'_>) {
         match answer.map(serde_json::from_str::<Opened>) {
-            Ok(Ok(opened)) => self.ready(launch, opened, raw, out),
+            Ok(Ok(opened)) => self.ready(launch, opened, scribe),
             Ok(Err(error)) => {
                 let text = format!("Codex opened a thread in words that are not understood: {error}");
-                self.not_opened(launch.session, FaultCode::StartFailed, text, Some(raw), out);
+                self.not_opened(launch.session, FaultCode::StartFailed, text, scribe);
             }
             Err(message) => {
                 let code = match launch.start {
@@ -195,7 +184,7 @@ impl Codex {
                     Start::Resume { .. } => why_not_resumed(&message),
                     Start::New | Start::Told { .. } | Start::Lines { .. } => FaultCode::StartFailed,
                 };
-                self.not_opened(launch.session, code, told(message), Some(raw), out);
+                self.not_opened(launch.session, code, told(message), scribe);
             }
         }
     }
@@ -205,17 +194,15 @@ impl Codex {
         reason: ResumeReason,
         unarchived: bool,
         answer: Result<&str, String>,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         match (answer, reason) {
-            (Ok(answer), ResumeReason::Open(launch)) => self.opened(*launch, Ok(answer), raw, out),
+            (Ok(answer), ResumeReason::Open(launch)) => self.opened(*launch, Ok(answer), scribe),
             (Ok(_), ResumeReason::Say { thread, said }) => {
                 if let Some(known) = self.threads.get_mut(&thread) {
                     known.loaded = true;
                 }
-                self.start_turn(&thread, said, true, cx, out);
+                self.start_turn(&thread, said, true, scribe);
             }
             (Err(message), reason) if message.contains("is archived") && !unarchived => {
                 let thread = match &reason {
@@ -223,23 +210,23 @@ impl Codex {
                     ResumeReason::Say { thread, .. } => thread.clone(),
                 };
                 let params = json!({"threadId": thread});
-                self.calls.send("thread/unarchive", params, CodexCall::Unarchive { reason }, cx, out);
+                self.calls.send("thread/unarchive", params, CodexCall::Unarchive { reason }, scribe);
             }
-            (Err(message), reason) => self.not_resumed(reason, message, raw, out),
+            (Err(message), reason) => self.not_resumed(reason, message, scribe),
         }
     }
 
-    fn not_resumed(&mut self, reason: ResumeReason, message: String, raw: &Raw, out: &mut Output) {
+    fn not_resumed(&mut self, reason: ResumeReason, message: String, scribe: &mut Scribe<'_>) {
         match reason {
-            ResumeReason::Open(launch) => self.opened(*launch, Err(message), raw, out),
+            ResumeReason::Open(launch) => self.opened(*launch, Err(message), scribe),
             ResumeReason::Say { thread, said } => {
                 let message = told(message);
-                self.turn_lost(&thread, said.turn, TurnErrorCode::Other, &message, Some(raw), out);
+                self.turn_lost(&thread, said.turn, TurnErrorCode::Other, &message, scribe);
             }
         }
     }
 
-    fn ready(&mut self, launch: Launch, opened: Opened, raw: &Raw, out: &mut Output) {
+    fn ready(&mut self, launch: Launch, opened: Opened, scribe: &mut Scribe<'_>) {
         let Opened { thread: told, model, cwd, collaboration_mode } = opened;
         let model = model.or(told.model);
         let cwd = cwd.or(told.cwd).unwrap_or(launch.cwd);
@@ -256,28 +243,26 @@ impl Codex {
         self.threads.insert(told.id.clone(), thread);
         let ready =
             Ready { native: Some(told.id), version: self.version.clone(), model, transcript: told.path };
-        out.say(launch.session, Draft::new(Body::SessionReady(ready)).raw(raw.clone()));
+        scribe.quote(launch.session, Draft::new(Body::SessionReady(ready)));
     }
 
-    /// A session does not come to be. Without any other the process is of no more use.
+    /// A session cannot be opened. If it is the only session, the process is no longer needed.
     pub(super) fn not_opened(
         &mut self,
         session: SessionId,
         code: FaultCode,
         text: String,
-        raw: Option<&Raw>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let draft = Draft::new(Body::SessionError(SessionFault { code })).text(text.clone());
-        out.say(session, draft.raw(raw.cloned()));
+        scribe.quote(session, draft);
         if self.threads.is_empty() && self.calls.is_empty() && self.openings.is_empty() {
-            out.finished = Some(text);
+            scribe.out.finished = Some(text);
         }
     }
 
     /// The process cannot be used at all.
-    pub(super) fn refuse(&mut self, code: FaultCode, text: String, raw: Option<&Raw>, out: &mut Output) {
-        let mut raw = raw.cloned();
+    pub(super) fn refuse(&mut self, code: FaultCode, text: String, scribe: &mut Scribe<'_>) {
         let mut sessions: Vec<SessionId> = self.natives.keys().copied().collect();
         sessions.extend(self.openings.drain(..).map(|launch| launch.session));
         sessions.extend(self.calls.openings());
@@ -285,33 +270,32 @@ impl Codex {
         sessions.dedup();
         for session in sessions {
             let draft = Draft::new(Body::SessionError(SessionFault { code })).text(text.clone());
-            out.say(session, draft.raw(raw.take()));
+            scribe.quote_once(session, draft);
         }
         for (id, _) in self.queries.drain(..) {
-            out.answers.push((id, Err(text.clone())));
+            scribe.out.answers.push((id, Err(text.clone())));
         }
-        self.calls.fail_queries(&text, out);
+        self.calls.fail_queries(&text, scribe.out);
         self.phase = Phase::Refused(text.clone());
-        out.finished = Some(text);
+        scribe.out.finished = Some(text);
     }
 
     pub(super) fn config_warning(
         &mut self,
         params: &RawValue,
-        raw: &Raw,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
-        let words: Words = serde_json::from_str(params.get())?;
+        let words: RemarkParams = serde_json::from_str(params.get())?;
         let summary = words.summary.unwrap_or_default();
         let text = match words.details {
             Some(details) if !details.is_empty() => format!("{summary}\n{details}"),
             Some(_) | None => summary,
         };
         if text.starts_with(INVALID_CONFIGURATION) {
-            self.refuse(FaultCode::BadConfiguration, text, Some(raw), out);
+            self.refuse(FaultCode::BadConfiguration, text, scribe);
         } else if !self.woken {
-            // It says so at every start; a session is told once.
-            Self::notice(self.nearest(), None, NoticeLevel::Warning, text, raw, out);
+            // Codex repeats this at every start; each session reports it once.
+            scribe.notice(self.nearest(), None, NoticeLevel::Warning, text);
         }
         Ok(())
     }
@@ -323,14 +307,14 @@ fn thread_params(launch: &Launch, native: Option<&str>) -> Value {
     let mut params = json!({"cwd": launch.cwd, "approvalPolicy": policy.approval, "sandbox": policy.sandbox});
     if let Some(native) = native {
         params["threadId"] = json!(native);
-        // Our log holds the turns already.
+        // Our log already has the turns.
         params["excludeTurns"] = json!(true);
     }
     if let Some(model) = &launch.model {
         params["model"] = json!(model);
     }
     if !launch.mcp_servers.is_empty() {
-        // By their paths in the settings, so that those of the person's own stay.
+        // By their paths in the settings, so that the person's own MCP servers stay.
         let path =
             |server: &McpServer| (format!("mcp_servers.{}", server.name), mcp_settings(&server.transport));
         params["config"] = launch.mcp_servers.iter().map(path).collect::<serde_json::Map<_, _>>().into();
@@ -338,7 +322,7 @@ fn thread_params(launch: &Launch, native: Option<&str>) -> Value {
     params
 }
 
-/// A server of tools, as `config.toml` has it.
+/// An MCP server in the form of `config.toml`.
 fn mcp_settings(transport: &McpTransport) -> Value {
     match transport {
         McpTransport::Stdio { command, args, env } => json!({"command": command, "args": args, "env": env}),
@@ -353,7 +337,7 @@ fn native_of(start: &Start) -> Option<&str> {
     }
 }
 
-/// Whether codex has forgotten a thread that it does not resume.
+/// Whether Codex has forgotten a thread that it does not resume.
 fn why_not_resumed(message: &str) -> FaultCode {
     match FORGOTTEN.iter().any(|words| message.contains(words)) {
         true => FaultCode::ResumeFailed,
@@ -361,7 +345,7 @@ fn why_not_resumed(message: &str) -> FaultCode {
     }
 }
 
-/// A refusal for people: with what to do, where they can do something.
+/// A refusal as text for people, with advice where they can do something.
 fn told(message: String) -> String {
     match message.contains(HELD_ELSEWHERE) {
         true => format!(
@@ -371,7 +355,7 @@ fn told(message: String) -> String {
     }
 }
 
-/// `longshore/0.166.0 (Debian ...)` says 0.166.0.
+/// `longshore/0.166.0 (Debian ...)` becomes 0.166.0.
 fn version_in(user_agent: &str) -> Option<String> {
     let version = user_agent.split_once('/')?.1.split_whitespace().next()?;
     (!version.is_empty()).then(|| version.to_owned())

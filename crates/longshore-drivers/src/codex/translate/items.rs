@@ -1,15 +1,16 @@
-//! What a turn is made of: messages, thoughts, plans; tools and changes as far as they are items.
+//! The parts of a turn: messages, thoughts and plans; also tool calls and changes, as far as they are items.
 //!
-//! An item's last word is the truth: codex loses pieces on the way, above all the first of a command's output.
+//! The final text of an item is authoritative, because Codex loses pieces on the way, above all the first
+//! output of a command.
 //!
-//! What a person says into a turn cuts short what the agent is saying, and codex never ends that: its end is told here.
+//! A steering prompt cuts the agent's growing message short, and Codex never ends this message. So the driver
+//! ends it.
 //!
-//! A thought has two texts, a summary meant for people and the raw content. One of them is told: while it grows the
-//! one that came first, in the end the summary if there is one.
+//! A thought has two texts: a summary for people, and the raw content. The driver emits one of them. While
+//! the thought grows, this is the text that came first; at the end, it is the summary if there is one.
 
 use longshore_model::command::{Attachment, AttachmentSource};
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, MessagePhase, NoticeLevel, Raw};
+use longshore_model::event::{Body, Draft, MessagePhase, NoticeLevel};
 use longshore_model::id::{Context, ItemId, SessionId, TurnId};
 use longshore_model::item::{FileDiff, ToolStatus};
 use serde_json::Value;
@@ -19,23 +20,22 @@ use super::conversation::{CodexItem, CodexTurn, ItemKind, ThoughtText};
 use super::tools::{call_of, outcome_of, status_of, title_of};
 use super::{Codex, WireError, diffs};
 use crate::codex::wire;
+use crate::kit::Scribe;
 
-/// What people are told when codex shortened its memory.
+/// The notice that Codex has shortened its memory.
 pub(crate) const COMPACTED: &str = "Codex compacted the conversation to make room.";
 
 impl Codex {
-    /// An item grows: the line that comes by the thousand, so nothing here makes a copy but of the text itself.
+    /// Handles a piece of an item. These lines come by the thousand, so this copies only the text itself.
     pub(super) fn item_delta(
         &mut self,
         body: Body,
         params: &RawValue,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let delta: wire::Delta<'_> = serde_json::from_str(params.get())?;
         if !self.threads.contains_key(delta.thread_id.as_ref()) {
-            self.adopt_stranger("item/delta", params, cx, out);
+            self.adopt_stranger("item/delta", params, scribe);
         }
         let Some(thread) = self.threads.get_mut(delta.thread_id.as_ref()) else { return Ok(()) };
         let session = thread.session;
@@ -48,9 +48,9 @@ impl Codex {
         let turn_id = turn.id;
         let item = match turn.items.contains_key(delta.item_id.as_ref()) {
             true => turn.items.get_mut(delta.item_id.as_ref()),
-            false => Some(turn.item(&delta.item_id, cx).0),
+            false => Some(turn.item(&delta.item_id, &mut scribe.cx).0),
         };
-        // Its end was told already.
+        // The driver has already emitted the item's end.
         let Some(item) = item.filter(|item| item.open) else { return Ok(()) };
         match (&body, &item.what) {
             (Body::MessageDelta, ItemKind::Plain) => item.what = ItemKind::Message,
@@ -60,8 +60,8 @@ impl Codex {
         if matches!(item.what, ItemKind::Message | ItemKind::Plan) {
             item.hold(&delta.delta);
         }
-        let (item, text, raw) = (Some(item.id), Some(delta.delta.into_owned()), Some(raw.clone()));
-        out.say(session, Draft { turn: turn_id, item, text, body, raw });
+        let (item, text) = (Some(item.id), Some(delta.delta.into_owned()));
+        scribe.quote(session, Draft { turn: turn_id, item, text, body, raw: None });
         Ok(())
     }
 
@@ -69,45 +69,50 @@ impl Codex {
         &mut self,
         method: &str,
         params: &RawValue,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let delta: wire::Delta<'_> = serde_json::from_str(params.get())?;
         let heard =
             if method.ends_with("summaryTextDelta") { ThoughtText::Summary } else { ThoughtText::Content };
-        if let Some((session, turn, item)) =
-            self.thinks(&delta.thread_id, &delta.turn_id, &delta.item_id, (heard, &delta.delta), cx)
-        {
-            let draft = Draft::new(Body::ReasoningDelta).turn(turn).item(item).raw(raw.clone());
-            out.say(session, draft.text(delta.delta));
+        if let Some((session, turn, item)) = self.thinks(
+            &delta.thread_id,
+            &delta.turn_id,
+            &delta.item_id,
+            (heard, &delta.delta),
+            &mut scribe.cx,
+        ) {
+            let draft = Draft::new(Body::ReasoningDelta).turn(turn).item(item);
+            scribe.quote(session, draft.text(delta.delta));
         }
         Ok(())
     }
 
-    /// A summary has parts, between which stands an empty line.
+    /// A new part of a summary. An empty line separates the parts.
     pub(super) fn thought_part(
         &mut self,
         params: &RawValue,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let part: wire::SummaryPart = serde_json::from_str(params.get())?;
         if part.summary_index == 0 {
             return Ok(());
         }
         const GAP: &str = "\n\n";
-        if let Some((session, turn, item)) =
-            self.thinks(&part.thread_id, &part.turn_id, &part.item_id, (ThoughtText::Summary, GAP), cx)
-        {
-            let draft = Draft::new(Body::ReasoningDelta).turn(turn).item(item).raw(raw.clone());
-            out.say(session, draft.text(GAP));
+        if let Some((session, turn, item)) = self.thinks(
+            &part.thread_id,
+            &part.turn_id,
+            &part.item_id,
+            (ThoughtText::Summary, GAP),
+            &mut scribe.cx,
+        ) {
+            let draft = Draft::new(Body::ReasoningDelta).turn(turn).item(item);
+            scribe.quote(session, draft.text(GAP));
         }
         Ok(())
     }
 
-    /// A thought grows, if this is the text of it that is told: the first that is heard.
+    /// Adds a piece to a thought, if the piece belongs to the text that the driver emits: the first text that
+    /// arrives.
     fn thinks(
         &mut self,
         thread: &str,
@@ -141,25 +146,19 @@ impl Codex {
         Some((session, id, item.id))
     }
 
-    /// Somebody typed into a command that runs.
-    pub(super) fn typed(
-        &mut self,
-        params: &RawValue,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) -> Result<(), WireError> {
+    /// Somebody typed into a running command.
+    pub(super) fn typed(&mut self, params: &RawValue, scribe: &mut Scribe<'_>) -> Result<(), WireError> {
         let typed: wire::Delta<'_> = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(typed.thread_id.as_ref()) else { return Ok(()) };
-        // Nothing typed is only a look at what the command says by now.
+        // Empty input is only a look at the command's output.
         if !typed.delta.is_empty() {
             let session = thread.session;
             let turn = thread.turn(&typed.turn_id);
             let id = turn.id;
-            let item = turn.item(&typed.item_id, cx).0.id;
+            let item = turn.item(&typed.item_id, &mut scribe.cx).0.id;
             let text = format!("Codex typed {:?} into the command.", typed.delta);
             let draft = Draft::new(Body::Notice { level: NoticeLevel::Info }).turn(id).item(item).text(text);
-            out.say(session, draft.raw(raw.clone()));
+            scribe.quote(session, draft);
         }
         Ok(())
     }
@@ -167,9 +166,7 @@ impl Codex {
     pub(super) fn item_started(
         &mut self,
         params: &RawValue,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let wire::ItemMoved { thread_id, turn_id, item } = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&thread_id) else { return Ok(()) };
@@ -179,14 +176,14 @@ impl Codex {
         let (turn_name, prompted) = (turn.id, turn.prompted);
         if item.kind == "userMessage" {
             for draft in turn.cut_short() {
-                out.say(session, draft);
+                scribe.say(session, draft);
             }
         }
-        let (known, fresh) = turn.item(&item.id, cx);
+        let (known, fresh) = turn.item(&item.id, &mut scribe.cx);
         let id = known.id;
         let unknown = fresh || matches!(known.what, ItemKind::Plain);
         let draft = match item.kind.as_str() {
-            // The session took its own prompts down when it sent them.
+            // The session recorded its own prompts when it sent them.
             "userMessage" if fresh && !prompted => user_message(&item),
             "agentMessage" if fresh => {
                 known.what = ItemKind::Message;
@@ -206,7 +203,7 @@ impl Codex {
                 Draft::new(Body::FileDiff(FileDiff { status: status_of(&item, true), changes }))
             }
             "subAgentActivity" => {
-                self.sub_agent_moved(&thread_id, turn_name, id, &item, cx, out);
+                self.sub_agent_moved(&thread_id, turn_name, id, &item, scribe);
                 return Ok(());
             }
             _ => match call_of(&item) {
@@ -225,9 +222,9 @@ impl Codex {
                 Some(_) | None => return Ok(()),
             },
         };
-        out.say(session, draft.turn(turn_name).item(id).raw(raw.clone()));
+        scribe.quote(session, draft.turn(turn_name).item(id));
         if item.kind == "collabAgentToolCall" {
-            self.collaboration_moved(&thread_id, turn_name, id, &item, cx, out);
+            self.collaboration_moved(&thread_id, turn_name, id, &item, scribe);
         }
         Ok(())
     }
@@ -235,9 +232,7 @@ impl Codex {
     pub(super) fn item_completed(
         &mut self,
         params: &RawValue,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let wire::ItemMoved { thread_id, turn_id, item } = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&thread_id) else { return Ok(()) };
@@ -245,7 +240,7 @@ impl Codex {
         let turn = thread.turn(&turn_id);
         turn.network_due = None;
         let (turn_name, prompted, stopped) = (turn.id, turn.prompted, turn.farewell.is_some());
-        let (known, fresh) = turn.item(&item.id, cx);
+        let (known, fresh) = turn.item(&item.id, &mut scribe.cx);
         if !known.open {
             return Ok(());
         }
@@ -270,16 +265,16 @@ impl Codex {
                 Draft::new(Body::FileDiff(diff))
             }
             "contextCompaction" => {
-                Self::notice(Some(session), turn_name, NoticeLevel::Info, COMPACTED.to_owned(), raw, out);
+                scribe.notice(session, turn_name, NoticeLevel::Info, COMPACTED);
                 return Ok(());
             }
             "subAgentActivity" => {
-                self.sub_agent_moved(&thread_id, turn_name, id, &item, cx, out);
+                self.sub_agent_moved(&thread_id, turn_name, id, &item, scribe);
                 return Ok(());
             }
             _ => {
                 let Some(call) = call_of(&item) else { return Ok(()) };
-                // Some tools say what they do only when they have done it.
+                // Some tools say what they do only when they are done.
                 let late = match &known.what {
                     ItemKind::Plain => Some(Body::ToolStarted(call.clone())),
                     ItemKind::Tool(told) if *told != call => Some(Body::ToolUpdated(call.clone())),
@@ -292,10 +287,10 @@ impl Codex {
                 };
                 if let Some(body) = late {
                     let title = title_of(&item, &call);
-                    out.say(session, Draft::new(body).turn(turn_name).item(id).text(title));
+                    scribe.say(session, Draft::new(body).turn(turn_name).item(id).text(title));
                 }
                 if item.kind == "collabAgentToolCall" {
-                    self.collaboration_moved(&thread_id, turn_name, id, &item, cx, out);
+                    self.collaboration_moved(&thread_id, turn_name, id, &item, scribe);
                 }
                 let (mut outcome, text) = outcome_of(item);
                 if stopped {
@@ -306,16 +301,16 @@ impl Codex {
                 draft
             }
         };
-        out.say(session, draft.turn(turn_name).item(id).raw(raw.clone()));
+        scribe.quote(session, draft.turn(turn_name).item(id));
         if stopped {
-            self.farewell_if_alone(&thread_id, &turn_id, false, out);
+            self.farewell_if_alone(&thread_id, &turn_id, false, scribe);
         }
         Ok(())
     }
 }
 
 impl CodexTurn {
-    /// The ends of all that the agent is saying, which codex will not tell.
+    /// The ends of all growing messages, which Codex will not report.
     pub(super) fn cut_short(&mut self) -> Vec<Draft> {
         let mut open: Vec<&mut CodexItem> = self.items.values_mut().filter(|item| item.open).collect();
         open.sort_by_key(|item| item.id);
@@ -344,20 +339,20 @@ pub(crate) fn phase_of(phase: Option<&str>) -> Option<MessagePhase> {
     }
 }
 
-/// What came of a review.
+/// The result of a review.
 pub(crate) fn review(item: wire::Item) -> Draft {
     let body = Body::MessageDone { phase: Some(MessagePhase::FinalAnswer), partial: false };
     Draft::new(body).text(item.review.unwrap_or_default())
 }
 
-/// A whole thought.
+/// A complete thought.
 pub(crate) fn thought(item: &wire::Item) -> Draft {
     let content = item.content.iter().filter_map(Value::as_str).collect::<Vec<_>>();
     let text = if item.summary.is_empty() { content.join("\n\n") } else { item.summary.join("\n\n") };
     Draft::new(Body::ReasoningDone { partial: false }).text(text)
 }
 
-/// What somebody else than our session said to the agent.
+/// A message to the agent from somebody other than our session.
 pub(crate) fn user_message(item: &wire::Item) -> Draft {
     let mut words = Vec::new();
     let mut attachments = Vec::new();

@@ -1,21 +1,21 @@
-//! The driver: lines of theirs in, words of the waist out, and back.
+//! The driver: translates Codex's lines into the vocabulary of the waist, and back.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `calls` | requests of ours and what their answers mean |
-//! | `conversation` | what is known of threads, turns and items |
-//! | `handshake` | from the first line to a session that is ready, or why not |
-//! | `commands` | what a session tells its agent |
-//! | `turns`, `usage` | turns begin, fail and end, and what they use |
-//! | `remarks` | words about a whole thread, and for people |
-//! | `items`, `tools`, `diffs` | what a turn is made of |
+//! | `calls` | the driver's requests, and what their answers mean |
+//! | `conversation` | the state of threads, turns and items |
+//! | `handshake` | from the first line to a session that is ready, or the reason why not |
+//! | `commands` | the commands of a session to its agent |
+//! | `turns`, `terminals`, `usage` | how turns begin, fail and end, and their usage |
+//! | `remarks` | remarks about a whole thread, and for people |
+//! | `items`, `tools`, `diffs` | the parts of a turn |
 //! | `delegations` | threads that other threads spawn |
-//! | `requests`, `approvals`, `questions` | what codex asks us |
-//! | `modes` | what a mode is in their words |
+//! | `requests`, `approvals`, `questions` | what Codex asks of the hub |
+//! | `modes` | Codex's counterparts of our modes |
 //! | `queries` | models and conversations |
 //!
-//! Every line that comes while there is a session is kept: a handler says what it has a word for, and
-//! `Codex::line` keeps whatever no handler had a word for.
+//! While there is a session, the driver keeps every line. Handlers emit drafts for what they understand, and
+//! `Codex::line` keeps every line for which no handler emitted a draft.
 
 mod approvals;
 mod calls;
@@ -37,64 +37,63 @@ pub(crate) mod usage;
 
 use std::collections::{HashMap, VecDeque};
 
-use longshore_model::anchor::{Launch, Query};
+use longshore_model::anchor::{AgentQuestion, Launch};
 use longshore_model::driver::{Driver, Input, Output};
-use longshore_model::event::{Body, Draft, NoticeLevel, Raw, RawFault};
+use longshore_model::event::{Body, RawFault};
 use longshore_model::id::{Context, QueryId, SessionId, TurnId};
 use longshore_model::time::Timestamp;
 use serde_json::value::RawValue;
 
-use self::calls::CodexCalls;
+use self::calls::CodexCall;
 use self::conversation::Thread;
 use self::requests::CodexRequests;
 use super::wire::{Head, Place};
-use crate::phase::Phase;
-use crate::wire_error::WireError;
+use crate::kit::{Pending, Phase, Scribe, WireError};
 
-/// The driver of one `codex app-server`.
+/// The driver of one `codex app-server` process.
 #[derive(Debug, Default)]
 pub struct Codex {
     phase: Phase,
-    /// What codex calls its version.
+    /// The version that Codex reports.
     version: Option<String>,
     /// Sessions that wait for the handshake.
     openings: VecDeque<Launch>,
     /// Questions that wait for the handshake.
-    queries: VecDeque<(QueryId, Query)>,
-    calls: CodexCalls,
-    /// By their name.
+    queries: VecDeque<(QueryId, AgentQuestion)>,
+    calls: Pending<CodexCall>,
+    /// The threads, by Codex's ids.
     threads: HashMap<String, Thread>,
-    /// Their name of each session's thread.
+    /// Codex's id of each session's thread.
     natives: HashMap<SessionId, String>,
-    /// The session that lines belong to which name no thread.
+    /// The session for lines that name no thread.
     home: Option<SessionId>,
-    /// That session had an agent before, which has told what is wrong with the installation.
+    /// Whether this session had an agent before, which has already reported what is wrong with the
+    /// installation.
     woken: bool,
     requests: CodexRequests,
-    /// Allowances as they were told last, by name.
+    /// The allowances that were last reported, by name.
     limits: HashMap<String, (f64, Option<i64>)>,
 }
 
 impl Codex {
-    /// A driver for a process that has just been started.
+    /// A driver for a new process.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A line of theirs. What comes of it carries the line; a line that nothing comes of is kept as it is.
-    fn line(&mut self, raw: &Raw, cx: &mut Context<'_>, out: &mut Output) {
-        let before = out.said.len();
-        let head = match serde_json::from_str::<Head<'_>>(raw) {
+    /// Handles a line. A draft from the line carries the line; a line without a draft is kept unchanged.
+    fn line(&mut self, line: &str, scribe: &mut Scribe<'_>) {
+        let head = match serde_json::from_str::<Head<'_>>(line) {
             Ok(head) => head,
-            Err(_) => return self.keep(raw, "malformed", Some(RawFault::Malformed), None, out),
+            Err(_) => return self.keep("malformed", Some(RawFault::Malformed), None, scribe),
         };
         let mut kind = head.method.as_ref();
         let handled = match (&head.id, head.params) {
             (Some(id), _) if kind.is_empty() => {
-                let (method, session) = self.answered(id, head.result, head.error, raw, cx, out);
-                if !out.said[before..].iter().any(|(_, draft)| draft.raw.is_some()) {
+                let (method, session) = self.answered(id, head.result, head.error, scribe);
+                if !scribe.has_quoted() {
                     let kind = method.map_or_else(|| "response".to_owned(), |to| format!("response:{to}"));
-                    self.keep_in(session, raw, &kind, None, head.result, out);
+                    self.keep_in(session, &kind, None, head.result, scribe);
                 }
                 return;
             }
@@ -102,88 +101,78 @@ impl Codex {
                 kind = if head.kind.is_empty() { "line" } else { head.kind.as_ref() };
                 Ok(())
             }
-            (Some(id), params) => self.requested(id, kind, params, raw, cx, out),
-            (None, Some(params)) => self.notified(kind, params, raw, cx, out),
+            (Some(id), params) => self.requested(id, kind, params, scribe),
+            (None, Some(params)) => self.notified(kind, params, scribe),
             (None, None) => Ok(()),
         };
-        if !out.said[before..].iter().any(|(_, draft)| draft.raw.is_some()) {
-            self.keep(raw, kind, handled.err().map(|_| RawFault::Malformed), head.params, out);
+        if !scribe.has_quoted() {
+            self.keep(kind, handled.err().map(|_| RawFault::Malformed), head.params, scribe);
         }
     }
 
-    /// Something happened that nobody has to answer.
+    /// Handles a notification.
     fn notified(
         &mut self,
         method: &str,
         params: &RawValue,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         match method {
-            "item/agentMessage/delta" => return self.item_delta(Body::MessageDelta, params, raw, cx, out),
+            "item/agentMessage/delta" => return self.item_delta(Body::MessageDelta, params, scribe),
             "item/commandExecution/outputDelta" | "item/mcpToolCall/progress" => {
-                return self.item_delta(Body::ToolOutputDelta, params, raw, cx, out);
+                return self.item_delta(Body::ToolOutputDelta, params, scribe);
             }
-            "item/plan/delta" => return self.item_delta(Body::PlanDelta, params, raw, cx, out),
+            "item/plan/delta" => return self.item_delta(Body::PlanDelta, params, scribe),
             _ => {}
         }
-        self.adopt_stranger(method, params, cx, out);
+        self.adopt_stranger(method, params, scribe);
         match method {
             "item/reasoning/summaryTextDelta" | "item/reasoning/textDelta" => {
-                self.thought_delta(method, params, raw, cx, out)
+                self.thought_delta(method, params, scribe)
             }
-            "item/reasoning/summaryPartAdded" => self.thought_part(params, raw, cx, out),
-            "item/started" => self.item_started(params, raw, cx, out),
-            "item/completed" => self.item_completed(params, raw, cx, out),
-            "item/commandExecution/terminalInteraction" => self.typed(params, raw, cx, out),
-            "turn/started" => self.turn_started(params, raw, cx, out),
-            "turn/completed" => self.turn_completed(params, raw, cx, out),
-            "turn/plan/updated" => self.plan_updated(params, raw, cx, out),
-            "turn/diff/updated" => self.diff_updated(params, raw, out),
-            "thread/tokenUsage/updated" => self.tokens_used(params, raw, out),
-            "account/rateLimits/updated" => self.rate_limits(params, raw, out),
-            "error" => self.went_wrong(params, raw, cx, out),
-            "serverRequest/resolved" => self.resolved(params, raw, out),
-            "thread/started" => self.thread_started(params, raw, cx, out),
+            "item/reasoning/summaryPartAdded" => self.thought_part(params, scribe),
+            "item/started" => self.item_started(params, scribe),
+            "item/completed" => self.item_completed(params, scribe),
+            "item/commandExecution/terminalInteraction" => self.typed(params, scribe),
+            "turn/started" => self.turn_started(params, scribe),
+            "turn/completed" => self.turn_completed(params, scribe),
+            "turn/plan/updated" => self.plan_updated(params, scribe),
+            "turn/diff/updated" => self.diff_updated(params, scribe),
+            "thread/tokenUsage/updated" => self.tokens_used(params, scribe),
+            "account/rateLimits/updated" => self.rate_limits(params, scribe),
+            "error" => self.went_wrong(params, scribe),
+            "serverRequest/resolved" => self.resolved(params, scribe),
+            "thread/started" => self.thread_started(params, scribe),
             "thread/status/changed"
             | "thread/closed"
             | "thread/name/updated"
             | "thread/archived"
             | "thread/unarchived"
             | "thread/settings/updated"
-            | "model/rerouted" => self.thread_changed(method, params, raw, out),
-            "configWarning" => self.config_warning(params, raw, out),
+            | "model/rerouted" => self.thread_changed(method, params, scribe),
+            "configWarning" => self.config_warning(params, scribe),
             "warning"
             | "guardianWarning"
             | "modelProvider/authRecoveryStarted"
             | "thread/compacted"
-            | "mcpServer/startupStatus/updated" => self.remarked(method, params, raw, out),
-            _ if method.ends_with("requestApproval") => self.old_approval(method, params, raw, cx, out),
+            | "mcpServer/startupStatus/updated" => self.remarked(method, params, scribe),
+            _ if method.ends_with("requestApproval") => self.old_approval(method, params, scribe),
             _ => Ok(()),
         }
     }
 
-    /// Keeps a line as it came, in the session that it names or else in the first one.
-    fn keep(
-        &self,
-        raw: &Raw,
-        kind: &str,
-        fault: Option<RawFault>,
-        params: Option<&RawValue>,
-        out: &mut Output,
-    ) {
-        self.keep_in(None, raw, kind, fault, params, out);
+    /// Keeps a line unchanged, in the session that it names, or else in the first session.
+    fn keep(&self, kind: &str, fault: Option<RawFault>, params: Option<&RawValue>, scribe: &mut Scribe<'_>) {
+        self.keep_in(None, kind, fault, params, scribe);
     }
 
     fn keep_in(
         &self,
         session: Option<SessionId>,
-        raw: &Raw,
         kind: &str,
         fault: Option<RawFault>,
         params: Option<&RawValue>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let place = params.and_then(|params| serde_json::from_str::<Place<'_>>(params.get()).ok());
         let mut place = place.unwrap_or_default();
@@ -191,13 +180,10 @@ impl Codex {
             place.thread_id = native.into();
         }
         let (named, turn) = self.place(&place);
-        if let Some(session) = session.or(named).or_else(|| self.nearest()) {
-            let body = Body::Raw { kind: kind.to_owned(), fault };
-            out.say(session, Draft::new(body).turn(turn).raw(raw.clone()));
-        }
+        scribe.keep(session.or(named).or_else(|| self.nearest()), turn, kind, fault);
     }
 
-    /// Our names for a place of theirs.
+    /// Our ids for a place of Codex.
     fn place(&self, place: &Place<'_>) -> (Option<SessionId>, Option<TurnId>) {
         let native = if place.thread_id.is_empty() { &place.conversation_id } else { &place.thread_id };
         let Some(thread) = self.threads.get(native.as_ref()) else { return (None, None) };
@@ -205,39 +191,26 @@ impl Codex {
         (Some(thread.session), thread.turns.get(turn.as_ref()).and_then(|turn| turn.id))
     }
 
-    /// The session that a line without a thread is told to: the first one.
+    /// The session for a line without a thread: the first session.
     fn nearest(&self) -> Option<SessionId> {
-        self.calls.opening().or(self.home)
-    }
-
-    /// Says a line to people.
-    fn notice(
-        session: Option<SessionId>,
-        turn: Option<TurnId>,
-        level: NoticeLevel,
-        text: String,
-        raw: &Raw,
-        out: &mut Output,
-    ) {
-        if let Some(session) = session {
-            let draft = Draft::new(Body::Notice { level }).turn(turn).text(text).raw(raw.clone());
-            out.say(session, draft);
-        }
+        self.calls.openings().next().or(self.home)
     }
 }
 
 impl Driver for Codex {
     fn handle(&mut self, input: Input, cx: &mut Context<'_>, out: &mut Output) {
         match input {
-            Input::Open(launch) => self.open(launch, cx, out),
-            Input::Ask { id, query } => self.ask(id, query, cx, out),
-            Input::Line(raw) => self.line(&raw, cx, out),
-            Input::Garbled { text, fault } => self.keep(&text, "garbled", Some(fault), None, out),
-            Input::Tell { session, command } => self.tell(session, command, cx, out),
-            // Codex does its work itself.
+            Input::Open(launch) => self.open(launch, &mut Scribe::new(cx, out)),
+            Input::Ask { id, query } => self.ask(id, query, &mut Scribe::new(cx, out)),
+            Input::Line(raw) => self.line(&raw, &mut Scribe::hearing(&raw, cx, out)),
+            Input::Garbled { text, fault } => {
+                self.keep("garbled", Some(fault), None, &mut Scribe::hearing(&text, cx, out));
+            }
+            Input::Tell { session, command } => self.tell(session, command, &mut Scribe::new(cx, out)),
+            // Codex reads its files and runs its commands itself.
             Input::WorkDone { .. } => {}
-            Input::Tick => self.tick(cx, out),
-            // It is no server, and a child that is let go may go on working for its parent.
+            Input::Tick => self.tick(&mut Scribe::new(cx, out)),
+            // Codex is not an HTTP server, and a closed child may continue to work for its parent.
             Input::Http(_) | Input::Close { .. } | Input::Ended { .. } => {}
         }
     }

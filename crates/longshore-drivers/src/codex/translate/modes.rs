@@ -1,23 +1,25 @@
-//! What a mode is in their words.
+//! Codex's counterparts of our modes.
 //!
-//! Observed of 0.166: with `untrusted` codex asks before every command that no rule allows and before every patch;
-//! with `on-request` it asks only when the model itself wants out of the sandbox or patches outside the work tree;
-//! with `never` it never asks. So `ask` must be `untrusted`: nothing else asks before every command and every change. The
-//! sandbox stays on below it, for what a person allowed was one command and not the whole machine.
+//! Codex 0.166 behaves like this. With `untrusted`, it asks before every patch and before every command that
+//! no rule allows. With `on-request`, it asks only if the model wants to leave the sandbox or to patch a file
+//! outside the work tree. With `never`, it never asks. So `ask` must be `untrusted`, because no other policy
+//! asks before every command and every change. The sandbox stays on, because a person allows one command and
+//! not the whole machine.
 //!
-//! The policy is set per thread and never in `config.toml`, where codex refuses `untrusted` and dies.
+//! The driver sets the policy per thread and never in `config.toml`: Codex refuses `untrusted` there and
+//! exits.
 
 use longshore_model::capability::Mode;
 use serde_json::{Value, json};
 
-/// A mode in their words.
+/// Codex's counterpart of a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Policy {
     /// `approvalPolicy`.
     pub approval: &'static str,
     /// `sandbox` of `thread/start`.
     pub sandbox: &'static str,
-    /// `sandboxPolicy.type` of `turn/start`, which spells the same in camel case.
+    /// `sandboxPolicy.type` of `turn/start`: the same word in camel case.
     sandbox_type: &'static str,
 }
 
@@ -32,15 +34,15 @@ impl Policy {
         Self { approval, sandbox, sandbox_type }
     }
 
-    /// Puts it into the parameters of `turn/start` or `thread/settings/update`.
+    /// Adds the mode to the parameters of `turn/start` or `thread/settings/update`.
     pub(super) fn put_into(self, params: &mut Value) {
         params["approvalPolicy"] = json!(self.approval);
         params["sandboxPolicy"] = json!({"type": self.sandbox_type});
     }
 }
 
-/// `collaborationMode`: planning is a way of working of its own, in which alone codex asks questions. Its model and effort
-/// come before those of the turn.
+/// `collaborationMode`: planning is a separate way of working, and the only one in which Codex asks
+/// questions. Its model and effort override those of the turn.
 pub(super) fn collaboration(planning: bool, model: &str, effort: Option<&str>) -> Value {
     let mode = if planning { "plan" } else { "default" };
     json!({"mode": mode, "settings": {"model": model, "reasoning_effort": effort, "developer_instructions": null}})

@@ -1,52 +1,47 @@
-//! Questions that concern no session: which models there are, which conversations codex remembers.
+//! Questions that concern no session: models, and conversations that Codex remembers.
 //!
-//! `thread/read` is not needed here: what a conversation held is in our own log, and codex reads its memory by itself
-//! when a thread is resumed.
+//! The driver does not need `thread/read`: our own log has the content of a conversation, and Codex reads its
+//! memory by itself when a thread is resumed.
 
-use longshore_model::anchor::{Answer, NativeSession, Query};
+use longshore_model::anchor::{AgentQuestion, Answer, NativeSession, NativeSessions, SessionsQuery};
 use longshore_model::capability::ModelInfo;
-use longshore_model::driver::Output;
-use longshore_model::id::{Context, QueryId};
+use longshore_model::id::QueryId;
 use longshore_model::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::calls::CodexCall;
 use super::{Codex, Phase};
 use crate::codex::wire::{ModelPage, ThreadPage};
+use crate::kit::Scribe;
 
-/// The kinds of threads that are conversations with people; by itself codex leaves out those of `codex exec`.
+/// The kinds of threads that are conversations with people. By default, Codex leaves out the threads of
+/// `codex exec`.
 const SOURCE_KINDS: &[&str] = &["cli", "vscode", "exec", "appServer", "unknown"];
-/// How many pages of models are asked for at most.
+/// The most pages of models.
 const MODEL_PAGES: u32 = 20;
 
 impl Codex {
-    pub(super) fn ask(&mut self, id: QueryId, query: Query, cx: &mut Context<'_>, out: &mut Output) {
+    pub(super) fn ask(&mut self, id: QueryId, query: AgentQuestion, scribe: &mut Scribe<'_>) {
         match &self.phase {
-            Phase::Refused(reason) => return out.answers.push((id, Err(reason.clone()))),
+            Phase::Refused(reason) => return scribe.out.answers.push((id, Err(reason.clone()))),
             Phase::Silent | Phase::Greeting => {
                 self.queries.push_back((id, query));
-                return self.greet(cx, out);
+                return self.greet(scribe);
             }
             Phase::Listening => {}
         }
         match query {
-            Query::Models { .. } => self.ask_models(id, Vec::new(), 0, &Value::Null, cx, out),
-            Query::Sessions { cursor, limit, .. } => {
+            AgentQuestion::Models(_) => self.ask_models(id, Vec::new(), 0, &Value::Null, scribe),
+            AgentQuestion::Sessions(SessionsQuery { cursor, limit, .. }) => {
                 let mut params = json!({"limit": limit, "sourceKinds": SOURCE_KINDS});
                 if let Some(cursor) = cursor {
                     params["cursor"] = json!(cursor);
                 }
-                self.calls.send("thread/list", params, CodexCall::Sessions { query: id }, cx, out);
+                self.calls.send("thread/list", params, CodexCall::Sessions { query: id }, scribe);
             }
-            Query::Messages { .. }
-            | Query::Agents { .. }
-            | Query::Git { .. }
-            | Query::Past
-            | Query::WorkTree { .. }
-            | Query::RecordSize { .. }
-            | Query::Folders { .. } => {
-                out.answers.push((id, Err("this is not for an agent to answer".to_owned())));
-                self.finish_if_idle(out);
+            AgentQuestion::Messages(_) => {
+                scribe.out.answers.push((id, Err("this is not for an agent to answer".to_owned())));
+                self.finish_if_idle(scribe);
             }
         }
     }
@@ -57,11 +52,10 @@ impl Codex {
         models: Vec<ModelInfo>,
         pages: u32,
         cursor: &Value,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let params = if cursor.is_null() { json!({}) } else { json!({"cursor": cursor}) };
-        self.calls.send("model/list", params, CodexCall::Models { query, models, pages }, cx, out);
+        self.calls.send("model/list", params, CodexCall::Models { query, models, pages }, scribe);
     }
 
     pub(super) fn models_answered(
@@ -70,14 +64,13 @@ impl Codex {
         mut models: Vec<ModelInfo>,
         pages: u32,
         answer: Result<&str, String>,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let page = match understood::<ModelPage>(answer) {
             Ok(page) => page,
             Err(reason) => {
-                out.answers.push((query, Err(reason)));
-                return self.finish_if_idle(out);
+                scribe.out.answers.push((query, Err(reason)));
+                return self.finish_if_idle(scribe);
             }
         };
         models.extend(page.data.into_iter().map(|model| ModelInfo {
@@ -89,11 +82,11 @@ impl Codex {
         }));
         match page.next_cursor {
             Some(cursor) if pages + 1 < MODEL_PAGES => {
-                self.ask_models(query, models, pages + 1, &json!(cursor), cx, out);
+                self.ask_models(query, models, pages + 1, &json!(cursor), scribe);
             }
             Some(_) | None => {
-                out.answers.push((query, Ok(Answer::Models { models })));
-                self.finish_if_idle(out);
+                scribe.out.answers.push((query, Ok(Answer::Models(models))));
+                self.finish_if_idle(scribe);
             }
         }
     }
@@ -102,7 +95,7 @@ impl Codex {
         &mut self,
         query: QueryId,
         answer: Result<&str, String>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let answer = understood::<ThreadPage>(answer).map(|page| {
             let sessions = page.data.into_iter().map(|thread| NativeSession {
@@ -115,16 +108,16 @@ impl Codex {
                     .map(|seconds| Timestamp::from_micros(seconds.saturating_mul(1_000_000))),
                 parent: None,
             });
-            Answer::Sessions { sessions: sessions.collect(), next: page.next_cursor }
+            Answer::Sessions(NativeSessions { sessions: sessions.collect(), next: page.next_cursor })
         });
-        out.answers.push((query, answer));
-        self.finish_if_idle(out);
+        scribe.out.answers.push((query, answer));
+        self.finish_if_idle(scribe);
     }
 
-    /// A process that was started for questions alone has done its work once they are answered.
-    pub(super) fn finish_if_idle(&self, out: &mut Output) {
+    /// Ends a process that was started only for questions, once they are answered.
+    pub(super) fn finish_if_idle(&self, scribe: &mut Scribe<'_>) {
         if self.home.is_none() && self.queries.is_empty() && self.calls.is_empty() {
-            out.finished = Some("all questions are answered".to_owned());
+            scribe.out.finished = Some("all questions are answered".to_owned());
         }
     }
 }

@@ -1,16 +1,16 @@
-//! What codex, or an MCP server through it, wants to know.
+//! Questions of Codex, and of MCP servers through Codex.
 
 use longshore_model::approval::{AnswerAction, Choice, Field, FieldKind, QuestionAnswer, QuestionRequest};
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::id::{Context, QuestionId};
+use longshore_model::event::{Body, Draft};
+use longshore_model::id::QuestionId;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::requests::{Asker, CodexRequestKind, reply};
 use super::{Codex, WireError};
 use crate::codex::wire::{Elicitation, Question, RpcId, UserInputAsked};
-use crate::schema_form::{fields_of, only_text};
+use crate::kit::Scribe;
+use crate::kit::schema_form::{fields_of, only_text};
 
 impl Codex {
     /// `item/tool/requestUserInput`: the agent itself asks.
@@ -19,38 +19,35 @@ impl Codex {
         id: &RpcId,
         params: &RawValue,
         asker: Asker,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let asked: UserInputAsked = serde_json::from_str(params.get())?;
-        let question = QuestionId::mint(cx);
+        let question = QuestionId::mint(&mut scribe.cx);
         let fields: Vec<Field> = asked.questions.into_iter().map(field_of).collect();
         let text = only_text(&fields);
         let request = QuestionRequest { question, source: None, fields };
         let mut draft = Draft::new(Body::QuestionAsked(request)).turn(asker.turn_name);
         draft.text = text;
-        out.say(asker.session, draft.raw(raw.clone()));
+        scribe.quote(asker.session, draft);
         self.requests.add(id.clone(), asker.request(CodexRequestKind::UserInput { question }));
         Ok(())
     }
 
-    /// `mcpServer/elicitation/request`: a server asks, or codex asks whether a server's tool may be called.
+    /// `mcpServer/elicitation/request`: an MCP server asks, or Codex asks whether it may call a server's
+    /// tool.
     pub(super) fn elicits(
         &mut self,
         id: &RpcId,
         params: &RawValue,
         asker: Asker,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let mut asked: Elicitation = serde_json::from_str(params.get())?;
         if let Some(meta) = asked.meta.take().filter(|meta| meta.codex_approval_kind.is_some()) {
-            self.may_call_tool(id, asked, meta, asker, raw, cx, out);
+            self.may_call_tool(id, asked, meta, asker, scribe);
             return Ok(());
         }
-        let question = QuestionId::mint(cx);
+        let question = QuestionId::mint(&mut scribe.cx);
         let text = match asked.url {
             Some(url) => format!("{}\n{url}", asked.message),
             None => asked.message,
@@ -58,13 +55,13 @@ impl Codex {
         let fields = fields_of(&asked.requested_schema);
         let request = QuestionRequest { question, source: Some(asked.server_name), fields };
         let draft = Draft::new(Body::QuestionAsked(request)).turn(asker.turn_name).text(text);
-        out.say(asker.session, draft.raw(raw.clone()));
+        scribe.quote(asker.session, draft);
         self.requests.add(id.clone(), asker.request(CodexRequestKind::Form { question }));
         Ok(())
     }
 
-    /// Somebody answered. A question that is gone by now is left alone.
-    pub(super) fn answer(&mut self, question: QuestionId, answer: &QuestionAnswer, out: &mut Output) {
+    /// Handles an answer. Ignores it if the question is gone.
+    pub(super) fn answer(&mut self, question: QuestionId, answer: &QuestionAnswer, scribe: &mut Scribe<'_>) {
         let Some(id) = self.requests.question(question) else { return };
         let Some(request) = self.requests.take(&id) else { return };
         let accepted = answer.action == AnswerAction::Accept;
@@ -92,11 +89,11 @@ impl Codex {
                 json!({"answers": answers})
             }
         };
-        reply(&id, result, out);
+        reply(&id, result, scribe);
     }
 }
 
-/// Their answers are always words.
+/// An answer as a list of texts, as Codex requires it.
 fn words_of(value: &Value) -> Vec<String> {
     match value {
         Value::Array(values) => values.iter().flat_map(words_of).collect(),

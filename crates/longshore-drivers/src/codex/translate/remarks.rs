@@ -1,24 +1,23 @@
-//! What codex remarks: on a thread as a whole, and to people.
+//! Remarks of Codex: about a whole thread, and for people.
 
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
+use longshore_model::event::{Body, Draft, NoticeLevel};
 use serde_json::value::RawValue;
 
 use super::{Codex, WireError};
 use crate::codex::wire;
+use crate::kit::Scribe;
 
 impl Codex {
-    /// What is said about a whole thread.
+    /// A change of a whole thread.
     pub(super) fn thread_changed(
         &mut self,
         method: &str,
         params: &RawValue,
-        raw: &Raw,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
-        let words: wire::Words = serde_json::from_str(params.get())?;
+        let words: wire::RemarkParams = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&words.thread_id) else { return Ok(()) };
-        // What the session wished for itself it has taken down already.
+        // The session has already recorded its own changes.
         let draft = match method {
             "thread/status/changed" => {
                 thread.loaded = words.status["type"] != "notLoaded";
@@ -55,19 +54,18 @@ impl Codex {
             }
             _ => return Ok(()),
         };
-        out.say(thread.session, draft.raw(raw.clone()));
+        scribe.quote(thread.session, draft);
         Ok(())
     }
 
-    /// Words for people that change nothing.
+    /// A notice for people that changes nothing.
     pub(super) fn remarked(
         &mut self,
         method: &str,
         params: &RawValue,
-        raw: &Raw,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
-        let words: wire::Words = serde_json::from_str(params.get())?;
+        let words: wire::RemarkParams = serde_json::from_str(params.get())?;
         let thread = self.threads.get(&words.thread_id);
         let session = thread.map(|thread| thread.session).or_else(|| self.nearest());
         let turn = thread.and_then(|thread| thread.turns.get(&words.turn_id)).and_then(|turn| turn.id);
@@ -82,7 +80,7 @@ impl Codex {
             "modelProvider/authRecoveryStarted" => (NoticeLevel::Info, words.message.unwrap_or_default()),
             _ => (NoticeLevel::Warning, words.message.unwrap_or_default()),
         };
-        Self::notice(session, turn, level, text, raw, out);
+        scribe.notice(session, turn, level, text);
         Ok(())
     }
 }

@@ -1,27 +1,29 @@
-//! What codex asks us: every request is answered, now or when a person has decided.
+//! Requests of Codex. The driver answers every request, now or after a person's decision.
 //!
-//! A request that nobody understands is answered with an error, which is safe: codex does not do what it asked for.
+//! The driver answers an unknown request with an error. This is safe: Codex then does not do what it asked
+//! for.
 
 use std::collections::HashMap;
 
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::id::{ApprovalId, Context, QuestionId, SessionId, TurnId};
+use longshore_model::event::{Body, Draft};
+use longshore_model::id::{ApprovalId, QuestionId, SessionId, TurnId};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{Codex, WireError};
 use crate::codex::wire::{Place, Resolved, RpcId, ToolAsked};
+use crate::kit::Scribe;
 
-/// What JSON-RPC calls a method that is not there.
+/// JSON-RPC's code for an unknown method.
 const METHOD_NOT_FOUND: i64 = -32601;
-/// What JSON-RPC calls parameters that make no sense.
+/// JSON-RPC's code for invalid parameters.
 const INVALID_PARAMS: i64 = -32602;
 
-/// The requests of theirs that wait for a person.
+/// Codex's requests that wait for a person.
 #[derive(Debug, Default)]
 pub(super) struct CodexRequests {
-    /// By their id, which lives in a space of its own and often equals one of ours.
+    /// The requests by their ids. Codex numbers its requests independently, so an id often equals an id of
+    /// ours.
     open: HashMap<RpcId, CodexRequest>,
     approvals: HashMap<ApprovalId, Way>,
     questions: HashMap<QuestionId, RpcId>,
@@ -30,16 +32,16 @@ pub(super) struct CodexRequests {
 /// A request that waits for a person.
 #[derive(Debug)]
 pub(super) struct CodexRequest {
-    /// Where it was asked, in their names.
+    /// Codex's id of the thread.
     pub thread: String,
     pub turn: String,
-    /// Where it was asked, in ours.
+    /// Our session.
     pub session: SessionId,
     pub turn_name: Option<TurnId>,
     pub what: CodexRequestKind,
 }
 
-/// What a request is about, and so what its answer looks like.
+/// The kind of a request, which determines the form of its answer.
 #[derive(Debug)]
 pub(super) enum CodexRequestKind {
     Command { approval: ApprovalId, amendment: Option<Vec<String>> },
@@ -52,12 +54,12 @@ pub(super) enum CodexRequestKind {
     Form { question: QuestionId },
 }
 
-/// How the answer to an approval finds its way.
+/// How the answer to an approval is sent.
 #[derive(Debug)]
 pub(super) enum Way {
-    /// As the answer to their request.
+    /// As the response to Codex's request.
     Answer(RpcId),
-    /// As a request of ours that names the item, for codex of old.
+    /// As a request of ours that names the item, for an old Codex.
     Item { session: SessionId, thread: String, turn: String, item: String },
 }
 
@@ -95,7 +97,7 @@ impl CodexRequests {
         self.open.remove(id)
     }
 
-    /// Nobody answers any more what earlier turns of a thread asked.
+    /// Forgets the requests of earlier turns of a thread.
     pub(super) fn forget_before(&mut self, thread: &str, turn: &str) {
         self.open.retain(|_, request| request.thread != thread || request.turn == turn);
         let Self { open, approvals, questions } = self;
@@ -108,27 +110,25 @@ impl CodexRequests {
 }
 
 impl Codex {
-    /// Codex asks, and waits.
+    /// Handles a request of Codex.
     pub(super) fn requested(
         &mut self,
         id: &RpcId,
         method: &str,
         params: Option<&RawValue>,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         if self.requests.open.contains_key(id) {
-            // Codex repeats what is still open to whoever joins.
+            // Codex repeats open requests for every client that joins.
             return Ok(());
         }
         let nothing = RawValue::NULL;
         let params = params.unwrap_or(nothing);
-        self.adopt_stranger(method, params, cx, out);
+        self.adopt_stranger(method, params, scribe);
         let place = serde_json::from_str::<Place<'_>>(params.get()).unwrap_or_default();
         let (session, turn_name) = self.place(&place);
         let Some(session) = session.or_else(|| self.nearest()) else {
-            refuse(id, METHOD_NOT_FOUND, "nobody is here to answer", out);
+            refuse(id, METHOD_NOT_FOUND, "nobody is here to answer", scribe);
             return Ok(());
         };
         let thread = if place.thread_id.is_empty() { place.conversation_id } else { place.thread_id };
@@ -139,34 +139,29 @@ impl Codex {
             | "item/fileChange/requestApproval"
             | "item/permissions/requestApproval"
             | "execCommandApproval"
-            | "applyPatchApproval" => self.approval_requested(id, method, params, asker, raw, cx, out),
-            "item/tool/requestUserInput" => self.asks_user(id, params, asker, raw, cx, out),
-            "mcpServer/elicitation/request" => self.elicits(id, params, asker, raw, cx, out),
+            | "applyPatchApproval" => self.approval_requested(id, method, params, asker, scribe),
+            "item/tool/requestUserInput" => self.asks_user(id, params, asker, scribe),
+            "mcpServer/elicitation/request" => self.elicits(id, params, asker, scribe),
             "item/tool/call" => {
                 let tool = serde_json::from_str::<ToolAsked>(params.get()).unwrap_or_default().tool;
                 let text = format!("Longshore has no tool called {tool}.");
                 let content = json!([{"type": "inputText", "text": text}]);
-                reply(id, json!({"contentItems": content, "success": false}), out);
+                reply(id, json!({"contentItems": content, "success": false}), scribe);
                 return Ok(());
             }
             _ => {
-                refuse(id, METHOD_NOT_FOUND, &format!("longshore does not answer {method}"), out);
+                refuse(id, METHOD_NOT_FOUND, &format!("longshore does not answer {method}"), scribe);
                 return Ok(());
             }
         };
         if let Err(error) = &understood {
-            refuse(id, INVALID_PARAMS, &format!("longshore does not understand this: {error}"), out);
+            refuse(id, INVALID_PARAMS, &format!("longshore does not understand this: {error}"), scribe);
         }
         understood
     }
 
-    /// A request of theirs is closed: by an answer of ours, or since nobody can answer any more.
-    pub(super) fn resolved(
-        &mut self,
-        params: &RawValue,
-        raw: &Raw,
-        out: &mut Output,
-    ) -> Result<(), WireError> {
+    /// Codex closes a request: because we answered, or because nobody can answer any longer.
+    pub(super) fn resolved(&mut self, params: &RawValue, scribe: &mut Scribe<'_>) -> Result<(), WireError> {
         let Resolved { request_id } = serde_json::from_str(params.get())?;
         let Some(request) = self.requests.take(&request_id) else { return Ok(()) };
         let body = match request.what {
@@ -184,19 +179,19 @@ impl Codex {
                 Body::QuestionExpired { question }
             }
         };
-        let draft = Draft::new(body).turn(request.turn_name).raw(raw.clone());
-        out.say(request.session, draft.text("Codex no longer waits for an answer."));
+        let draft = Draft::new(body).turn(request.turn_name);
+        scribe.quote(request.session, draft.text("Codex no longer waits for an answer."));
         Ok(())
     }
 }
 
-/// Who asks.
+/// The asker.
 #[derive(Debug)]
 pub(super) struct Asker {
-    /// In their names.
+    /// Codex's id of the thread.
     pub thread: String,
     pub turn: String,
-    /// In ours.
+    /// Our session.
     pub session: SessionId,
     pub turn_name: Option<TurnId>,
 }
@@ -208,12 +203,12 @@ impl Asker {
     }
 }
 
-/// Answers a request of theirs.
-pub(super) fn reply(id: &RpcId, result: Value, out: &mut Output) {
-    out.lines.push(json!({"id": id, "result": result}).to_string());
+/// Answers a request of Codex.
+pub(super) fn reply(id: &RpcId, result: Value, scribe: &mut Scribe<'_>) {
+    scribe.out.lines.push(json!({"id": id, "result": result}).to_string());
 }
 
-/// Answers that it will not be done.
-fn refuse(id: &RpcId, code: i64, message: &str, out: &mut Output) {
-    out.lines.push(json!({"id": id, "error": {"code": code, "message": message}}).to_string());
+/// Answers a request of Codex with an error.
+fn refuse(id: &RpcId, code: i64, message: &str, scribe: &mut Scribe<'_>) {
+    scribe.out.lines.push(json!({"id": id, "error": {"code": code, "message": message}}).to_string());
 }

@@ -1,13 +1,13 @@
-//! Items that are calls of tools.
+//! Items that are tool calls.
 
 use longshore_model::item::{ToolCall, ToolKind, ToolOutcome, ToolStatus};
 use serde_json::{Value, json};
 
 use crate::argv::{line_in, unwrapped};
 use crate::codex::wire::Item;
-use crate::contents::{attached, picture_at};
+use crate::kit::contents::{attached, picture_at};
 
-/// The call that an item is; none for items that are none.
+/// The tool call of an item; none if the item is something else.
 pub(crate) fn call_of(item: &Item) -> Option<ToolCall> {
     let call =
         |name: &str, kind, input| ToolCall { name: name.to_owned(), kind, command: None, cwd: None, input };
@@ -50,7 +50,7 @@ pub(crate) fn call_of(item: &Item) -> Option<ToolCall> {
     })
 }
 
-/// The call that a model makes with a name and arguments, by the tools that codex has had.
+/// A model's call by name and arguments, for all tools that Codex has ever had.
 pub(crate) fn called(name: &str, input: Value, cwd: &str) -> ToolCall {
     let command = match &input["command"] {
         Value::Array(words) => line_in(words),
@@ -71,7 +71,7 @@ pub(crate) fn called(name: &str, input: Value, cwd: &str) -> ToolCall {
     ToolCall { name: name.to_owned(), kind, command, cwd, input }
 }
 
-/// What a call does, in a line.
+/// The title of a call, in one line.
 pub(crate) fn title_of(item: &Item, call: &ToolCall) -> String {
     match item.kind.as_str() {
         "commandExecution" => call.command.clone().unwrap_or_default(),
@@ -82,7 +82,7 @@ pub(crate) fn title_of(item: &Item, call: &ToolCall) -> String {
     }
 }
 
-/// How a call ended, and its output.
+/// The outcome of a call, and its output.
 pub(crate) fn outcome_of(item: Item) -> (ToolOutcome, Option<String>) {
     let mut outcome = ToolOutcome {
         attachments: Vec::new(),
@@ -101,7 +101,8 @@ pub(crate) fn outcome_of(item: Item) -> (ToolOutcome, Option<String>) {
                 outcome.attachments = content.iter().filter_map(attached).collect();
                 let told = |part: &Value| part["type"] == "text" || attached(part).is_some();
                 outcome.result = match data {
-                    // Words alone are no data: they are the text. What is attached need not be told twice.
+                    // A result that is only text needs no data, because it is in the output. Attachments need
+                    // not be repeated, either.
                     Value::Null if content.iter().all(told) => Value::Null,
                     Value::Null => Value::Array(content.to_vec()),
                     data => data.clone(),
@@ -135,7 +136,7 @@ pub(crate) fn outcome_of(item: Item) -> (ToolOutcome, Option<String>) {
     (outcome, text)
 }
 
-/// Where an item stands.
+/// The status of an item.
 pub(crate) fn status_of(item: &Item, started: bool) -> ToolStatus {
     match item.status.as_str() {
         "inProgress" => ToolStatus::Running,
@@ -151,7 +152,7 @@ fn texts(content: &[Value]) -> String {
     content.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// Codex parses what a command does; a command is only as harmless as the worst of its parts.
+/// The kind of a command. Codex splits a command into parts; the most dangerous part decides.
 fn command_kind(item: &Item) -> ToolKind {
     let all =
         |kinds: &[&str]| item.command_actions.iter().all(|action| kinds.contains(&action.kind.as_str()));

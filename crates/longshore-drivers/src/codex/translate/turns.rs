@@ -1,9 +1,8 @@
-//! Turns begin, fail and end; their plan and their diff.
+//! How turns begin, fail and end; their plan and their diff.
 
 use longshore_model::capability::Mode;
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
-use longshore_model::id::{Context, ItemId, TurnId};
+use longshore_model::event::{Body, Draft, NoticeLevel};
+use longshore_model::id::{ItemId, TurnId};
 use longshore_model::item::{PlanStatus, PlanStep};
 use longshore_model::lifecycle::{TurnEnd, TurnError, TurnErrorCode, TurnOutcome};
 use serde_json::Value;
@@ -12,119 +11,109 @@ use serde_json::value::RawValue;
 use super::calls::{PromptToSend, ResumeReason};
 use super::{Codex, WireError};
 use crate::codex::wire;
+use crate::kit::Scribe;
 
-/// How long codex may wait for a network that is gone; by itself it would for ever.
+/// How long Codex may wait for a missing network. By itself, it would wait for ever.
 const NETWORK_WITHIN_MS: i64 = 120_000;
-/// How codex says so.
+/// Codex's words for this wait.
 const WAITING_FOR_NETWORK: &str = "waiting for network";
 
 impl Codex {
     /// The answer to `turn/start`, which names the turn.
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn turn_answered(
         &mut self,
         native: &str,
         said: PromptToSend,
         reloaded: bool,
         answer: Result<&str, String>,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         match answer.map(serde_json::from_str::<wire::TurnMoved>) {
-            Ok(Ok(moved)) => self.turn_named(native, &moved.turn.id, &said, raw, cx, out),
+            Ok(Ok(moved)) => self.turn_named(native, &moved.turn.id, &said, scribe),
             Ok(Err(error)) => {
                 let text = format!("Codex began a turn in words that are not understood: {error}");
-                self.turn_lost(native, said.turn, TurnErrorCode::Other, &text, Some(raw), out);
+                self.turn_lost(native, said.turn, TurnErrorCode::Other, &text, scribe);
             }
             Err(message) if message.starts_with("thread not found") && !reloaded => {
                 if let Some(thread) = self.threads.get_mut(native) {
                     thread.loaded = false;
                 }
-                self.resume(ResumeReason::Say { thread: native.to_owned(), said }, false, cx, out);
+                self.resume(ResumeReason::Say { thread: native.to_owned(), said }, false, scribe);
             }
             Err(message) => {
-                self.turn_lost(native, said.turn, TurnErrorCode::Other, &message, Some(raw), out);
+                self.turn_lost(native, said.turn, TurnErrorCode::Other, &message, scribe);
             }
         }
     }
 
-    fn turn_named(
-        &mut self,
-        native: &str,
-        turn: &str,
-        said: &PromptToSend,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    fn turn_named(&mut self, native: &str, turn: &str, said: &PromptToSend, scribe: &mut Scribe<'_>) {
         let Some(thread) = self.threads.get_mut(native) else { return };
         thread.story = None;
         thread.changed = false;
         thread.planning = thread.mode == Mode::Plan;
         match (thread.turns.get_mut(turn), said.turn) {
             (None, Some(id)) => {
-                // A turn that was taken for this one was codex's own.
+                // The driver mistook a turn that Codex began by itself for this one.
                 if let Some(other) = thread.turns.values_mut().find(|turn| turn.id == Some(id)) {
                     other.id = None;
                 }
                 thread.begin(turn, id, true);
             }
             (None, None) => {
-                // It was meant for a turn that had just ended, so the session does not know of this one.
-                let id = TurnId::mint(cx);
+                // The prompt was meant for a turn that had just ended, so the session does not know this turn
+                // yet.
+                let id = TurnId::mint(&mut scribe.cx);
                 thread.begin(turn, id, true);
                 let started = Body::TurnStarted { prompt: Some(said.prompt) };
-                out.say(thread.session, Draft::new(started).turn(id).raw(raw.clone()));
+                scribe.quote(thread.session, Draft::new(started).turn(id));
             }
             (Some(known), Some(id)) if known.id != Some(id) => {
-                // Codex was busy with a turn of its own and took the prompt into that one, which goes on under the
-                // name that the session gave it.
+                // Codex was busy with a turn of its own, and took the prompt into that turn. The turn
+                // continues under the id that the session gave it.
                 for draft in known.cut_short() {
-                    out.say(thread.session, draft);
+                    scribe.say(thread.session, draft);
                 }
                 let before = if known.over { Some(id) } else { known.id.replace(id) };
                 known.prompted = true;
                 if let Some(before) = before {
                     let end = Body::TurnFinished(TurnEnd::of(TurnOutcome::Completed));
-                    out.say(thread.session, Draft::new(end).turn(before).raw(raw.clone()));
+                    scribe.quote(thread.session, Draft::new(end).turn(before));
                 }
             }
             (Some(_), _) => {}
         }
-        self.tell_held(native, cx, out);
+        self.tell_held(native, scribe);
     }
 
     pub(super) fn turn_started(
         &mut self,
         params: &RawValue,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let moved: wire::TurnMoved = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&moved.thread_id) else { return Ok(()) };
         thread.loaded = true;
         if !thread.turns.contains_key(&moved.turn.id) {
-            // The answer to `turn/start` may come after this, though mostly it comes before.
+            // The answer to `turn/start` usually comes before this, but it may come later.
             let mut starting = self.calls.starting(&moved.thread_id);
             let said = starting.find(|said| said.turn.is_none_or(|id| thread.running(id).is_none()));
             let (id, started) = match said {
                 Some(PromptToSend { turn: Some(id), .. }) => (*id, None),
-                Some(PromptToSend { turn, prompt, .. }) => {
-                    (*turn.insert(TurnId::mint(cx)), Some(Body::TurnStarted { prompt: Some(*prompt) }))
-                }
-                None => (TurnId::mint(cx), Some(Body::TurnStarted { prompt: None })),
+                Some(PromptToSend { turn, prompt, .. }) => (
+                    *turn.insert(TurnId::mint(&mut scribe.cx)),
+                    Some(Body::TurnStarted { prompt: Some(*prompt) }),
+                ),
+                None => (TurnId::mint(&mut scribe.cx), Some(Body::TurnStarted { prompt: None })),
             };
             let prompted = !matches!(started, Some(Body::TurnStarted { prompt: None }));
             thread.begin(&moved.turn.id, id, prompted);
             if let Some(started) = started {
-                out.say(thread.session, Draft::new(started).turn(id).raw(raw.clone()));
+                scribe.quote(thread.session, Draft::new(started).turn(id));
             }
         }
         let session = thread.session;
         if let Some(title) = thread.untold_title.take() {
-            self.set_title(session, &moved.thread_id, &title, cx, out);
+            self.set_title(session, &moved.thread_id, &title, scribe);
         }
         self.requests.forget_before(&moved.thread_id, &moved.turn.id);
         Ok(())
@@ -133,9 +122,7 @@ impl Codex {
     pub(super) fn turn_completed(
         &mut self,
         params: &RawValue,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let moved: wire::TurnMoved = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&moved.thread_id) else { return Ok(()) };
@@ -158,27 +145,21 @@ impl Codex {
         });
         let end = TurnEnd { outcome, error, usage, cost_usd: None, duration_ms: moved.turn.duration_ms };
         let (id, result) = (turn.id, std::mem::take(&mut turn.last_message));
-        let mut draft = Draft::new(Body::TurnFinished(end.clone())).turn(id).raw(raw.clone());
+        let mut draft = Draft::new(Body::TurnFinished(end.clone())).turn(id).raw(scribe.raw.cloned());
         draft.text = end.error.map(|error| error.message);
         let result = draft.text.clone().unwrap_or(result);
         thread.end(&moved.turn.id);
         if outcome == TurnOutcome::Interrupted {
-            self.end_commands(&moved.thread_id, &moved.turn.id, draft, result, cx, out);
+            self.end_commands(&moved.thread_id, &moved.turn.id, draft, result, scribe);
             return Ok(());
         }
-        out.say(thread.session, draft);
-        self.delegated_turn_ended(&moved.thread_id, outcome, result, out);
+        scribe.say(thread.session, draft);
+        self.delegated_turn_ended(&moved.thread_id, outcome, result, scribe);
         Ok(())
     }
 
-    /// `error`: a failed attempt, or the news that the turn is about to fail.
-    pub(super) fn went_wrong(
-        &mut self,
-        params: &RawValue,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) -> Result<(), WireError> {
+    /// `error`: a failed attempt, or a turn that is about to fail.
+    pub(super) fn went_wrong(&mut self, params: &RawValue, scribe: &mut Scribe<'_>) -> Result<(), WireError> {
         let wrong: wire::ErrorSaid = serde_json::from_str(params.get())?;
         let thread = self.threads.get_mut(&wrong.thread_id);
         let session = thread.as_ref().map(|thread| thread.session);
@@ -187,32 +168,33 @@ impl Codex {
         let running = turn.filter(|turn| !turn.over);
         let text = error_text(&wrong.error);
         if wrong.will_retry {
-            let mut item = ItemId::mint(cx);
+            let mut item = ItemId::mint(&mut scribe.cx);
             if let Some(turn) = running {
                 if wrong.error.message.contains(WAITING_FOR_NETWORK) {
-                    turn.network_due.get_or_insert(cx.now.plus_millis(NETWORK_WITHIN_MS));
+                    turn.network_due.get_or_insert(scribe.cx.now.plus_millis(NETWORK_WITHIN_MS));
                 }
-                // One line for all tries of one request: `Reconnecting... 2/5`. The first begins another.
+                // One notice for all attempts of one request: `Reconnecting... 2/5`. A first attempt begins
+                // another notice.
                 item = turn.retrying.filter(|_| !wrong.error.message.contains(" 1/")).unwrap_or(item);
                 turn.retrying = Some(item);
             }
             if let Some(session) = session.or_else(|| self.nearest()) {
                 let draft = Draft::new(Body::Notice { level: NoticeLevel::Warning }).turn(id).item(item);
-                out.say(session, draft.text(text).raw(raw.clone()));
+                scribe.quote(session, draft.text(text));
             }
         } else if running.is_none() {
-            Self::notice(session.or_else(|| self.nearest()), id, NoticeLevel::Error, text, raw, out);
+            scribe.notice(session.or_else(|| self.nearest()), id, NoticeLevel::Error, text);
         }
-        // What fails a running turn is told when that turn ends, a moment later and in the same words.
+        // The end of the turn reports this error a moment later in the same words.
         Ok(())
     }
 
-    /// Gives up turns that have waited for the network long enough.
-    pub(super) fn stop_waiting_for_network(&mut self, cx: &mut Context<'_>, out: &mut Output) {
+    /// Ends turns that have waited too long for the network.
+    pub(super) fn stop_waiting_for_network(&mut self, scribe: &mut Scribe<'_>) {
         let mut late: Vec<(String, String)> = Vec::new();
         for (native, thread) in &self.threads {
             for (turn, known) in &thread.turns {
-                if known.network_due.is_some_and(|due| due <= cx.now) {
+                if known.network_due.is_some_and(|due| due <= scribe.cx.now) {
                     late.push((native.clone(), turn.clone()));
                 }
             }
@@ -223,24 +205,22 @@ impl Codex {
             let id = thread.turns.get(&turn).and_then(|turn| turn.id);
             thread.end(&turn);
             let text = format!("Codex could not reach the model for {} s.", NETWORK_WITHIN_MS / 1_000);
-            out.say(thread.session, failed(TurnErrorCode::Network, &text).turn(id));
-            self.interrupt(native, turn, cx, out);
+            scribe.say(thread.session, failed(TurnErrorCode::Network, &text).turn(id));
+            self.interrupt(native, turn, scribe);
         }
     }
 
     pub(super) fn plan_updated(
         &mut self,
         params: &RawValue,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let plan: wire::PlanUpdated = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&plan.thread_id) else { return Ok(()) };
         let session = thread.session;
         let turn = thread.turn(&plan.turn_id);
         turn.network_due = None;
-        let item = *turn.plan.get_or_insert_with(|| ItemId::mint(cx));
+        let item = *turn.plan.get_or_insert_with(|| ItemId::mint(&mut scribe.cx));
         let steps = plan.plan.into_iter().map(|step| PlanStep {
             status: match step.status.as_str() {
                 "completed" => PlanStatus::Completed,
@@ -250,44 +230,43 @@ impl Codex {
             text: step.step,
         });
         let body = Body::PlanUpdated { steps: steps.collect() };
-        let mut draft = Draft::new(body).turn(turn.id).item(item).raw(raw.clone());
+        let mut draft = Draft::new(body).turn(turn.id).item(item);
         draft.text = plan.explanation;
-        out.say(session, draft);
+        scribe.quote(session, draft);
         Ok(())
     }
 
     pub(super) fn diff_updated(
         &mut self,
         params: &RawValue,
-        raw: &Raw,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let update: wire::DiffUpdated = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&update.thread_id) else { return Ok(()) };
         let session = thread.session;
         let turn = thread.turn(&update.turn_id);
-        // Codex repeats it after every answer of the model.
+        // Codex repeats the diff after every answer of the model.
         if turn.diff.as_deref() != Some(update.diff.as_str()) {
             turn.diff = Some(update.diff.clone());
-            out.say(session, Draft::new(Body::TurnDiff).turn(turn.id).text(update.diff).raw(raw.clone()));
+            scribe.quote(session, Draft::new(Body::TurnDiff).turn(turn.id).text(update.diff));
         }
         Ok(())
     }
 }
 
-/// A turn that was interrupted, and of which codex itself does not say so.
+/// The end of an interrupted turn that Codex itself does not report.
 pub(super) fn interrupted() -> Draft {
     Draft::new(Body::TurnFinished(TurnEnd::of(TurnOutcome::Interrupted)))
 }
 
-/// A turn that failed, in our own words.
+/// The end of a failed turn, with our own text.
 pub(crate) fn failed(code: TurnErrorCode, text: &str) -> Draft {
     let error = TurnError { code, message: text.to_owned(), details: Value::Null };
     let end = TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Failed) };
     Draft::new(Body::TurnFinished(end)).text(text)
 }
 
-/// Why a turn failed, in a word that is the same for every agent.
+/// The error of a failed turn, with a code that is the same for every agent.
 pub(crate) fn turn_error(error: &wire::TurnError) -> TurnError {
     let (word, status) = match &error.codex_error_info {
         Value::String(word) => (word.as_str(), None),
@@ -303,7 +282,7 @@ pub(crate) fn turn_error(error: &wire::TurnError) -> TurnError {
         ("serverOverloaded" | "flexUnavailable", _) | (_, Some(503 | 529)) => TurnErrorCode::Overloaded,
         ("contextWindowExceeded", _) => TurnErrorCode::ContextWindow,
         ("unauthorized", _) | (_, Some(401 | 403)) => TurnErrorCode::Unauthorized,
-        // What codex says of any HTTP 500.
+        // Codex's text for any HTTP 500.
         _ if error.message.contains("experiencing high demand") => TurnErrorCode::Overloaded,
         (
             "httpConnectionFailed"
@@ -312,7 +291,7 @@ pub(crate) fn turn_error(error: &wire::TurnError) -> TurnError {
             | "responseTooManyFailedAttempts",
             None,
         ) => TurnErrorCode::Network,
-        // A stream that was cut, of which codex says no more than `other`.
+        // A broken stream, for which Codex only reports `other`.
         _ if error.message.contains("stream closed before response.completed") => TurnErrorCode::Network,
         _ => TurnErrorCode::Other,
     };

@@ -1,20 +1,19 @@
-//! What turns use, and how much of an account's allowance is gone.
+//! The usage of turns, and the used part of an account's allowance.
 
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, Raw};
+use longshore_model::event::{Body, Draft};
 use longshore_model::lifecycle::UsageLimit;
 use longshore_model::usage::Usage;
 use serde_json::value::RawValue;
 
 use super::{Codex, WireError};
 use crate::codex::wire;
+use crate::kit::Scribe;
 
 impl Codex {
     pub(super) fn tokens_used(
         &mut self,
         params: &RawValue,
-        raw: &Raw,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let wire::TokenUsage { thread_id, turn_id, token_usage } = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&thread_id) else { return Ok(()) };
@@ -27,24 +26,22 @@ impl Codex {
         let turn = thread.turns.get_mut(&turn_id);
         let id = turn.as_ref().and_then(|turn| turn.id);
         if let Some(turn) = turn {
-            // A thread that was resumed has used tokens before, of which this is the first word.
+            // A resumed thread has used tokens before. This is the first report of them.
             turn.usage_before.get_or_insert_with(|| used.since(&usage_of(last, None, 0)));
             turn.used = true;
         }
-        out.say(thread.session, Draft::new(Body::UsageUpdated(used)).turn(id).raw(raw.clone()));
+        scribe.quote(thread.session, Draft::new(Body::UsageUpdated(used)).turn(id));
         Ok(())
     }
 
     pub(super) fn rate_limits(
         &mut self,
         params: &RawValue,
-        raw: &Raw,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let wire::RateLimitsUpdated { rate_limits } = serde_json::from_str(params.get())?;
         let Some(session) = self.nearest() else { return Ok(()) };
         let base = rate_limits.limit_name.or(rate_limits.limit_id).unwrap_or_else(|| "account".to_owned());
-        let mut raw = Some(raw.clone());
         for window in [rate_limits.primary, rate_limits.secondary].into_iter().flatten() {
             let name = match window.window_duration_mins {
                 Some(minutes) => format!("{base} {}", span(minutes)),
@@ -54,7 +51,7 @@ impl Codex {
             if self.limits.insert(name.clone(), now) != Some(now) {
                 let limit =
                     UsageLimit { name, used_percent: window.used_percent, resets_at: window.resets_at };
-                out.say(session, Draft::new(Body::UsageLimited(limit)).raw(raw.take()));
+                scribe.quote_once(session, Draft::new(Body::UsageLimited(limit)));
             }
         }
         Ok(())
@@ -72,7 +69,7 @@ pub(crate) fn usage_of(count: wire::TokenCount, window: Option<u64>, context: u6
     }
 }
 
-/// 300 minutes are `5 h`.
+/// 300 minutes become `5 h`.
 fn span(minutes: u64) -> String {
     match minutes {
         days if days > 0 && days % 1_440 == 0 => format!("{} d", days / 1_440),

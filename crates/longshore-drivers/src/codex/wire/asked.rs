@@ -1,4 +1,4 @@
-//! What codex asks us.
+//! Codex's requests to us.
 
 use std::collections::BTreeMap;
 

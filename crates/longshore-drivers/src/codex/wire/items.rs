@@ -1,4 +1,4 @@
-//! Items, and what turns say about themselves.
+//! Items, and what turns report about themselves.
 
 use std::collections::BTreeMap;
 

@@ -43,7 +43,7 @@ pub struct Head<'a> {
     /// A good answer.
     #[serde(borrow, default)]
     pub result: Option<&'a RawValue>,
-    /// A bad one.
+    /// The error.
     #[serde(default)]
     pub error: Option<RpcError>,
     /// What `codex exec --json` calls its lines, which have no method.
@@ -82,16 +82,16 @@ pub struct Place<'a> {
     /// The turn.
     #[serde(borrow)]
     pub turn_id: Cow<'a, str>,
-    /// The turn, where it is told with the place.
+    /// The turn, if the message has it here.
     #[serde(borrow)]
     pub turn: Option<PlaceTurn<'a>>,
 }
 
-/// A turn, of which only the name matters.
+/// A turn with only its id.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct PlaceTurn<'a> {
-    /// Its name.
+    /// The id of the turn.
     #[serde(borrow)]
     pub id: Cow<'a, str>,
 }
@@ -109,7 +109,7 @@ pub struct Delta<'a> {
     /// The item.
     #[serde(borrow)]
     pub item_id: Cow<'a, str>,
-    /// What it grows by; `message` in the progress of an MCP tool, `stdin` in what is typed into a command.
+    /// The added text; `message` in the progress of an MCP tool, `stdin` in the input of a command.
     #[serde(borrow, alias = "message", alias = "stdin")]
     pub delta: Cow<'a, str>,
 }
@@ -149,7 +149,7 @@ pub struct Opened {
     /// Where it works.
     #[serde(default)]
     pub cwd: Option<String>,
-    /// How it works with people; older servers do not say.
+    /// How codex works with people; missing from older servers.
     #[serde(default)]
     pub collaboration_mode: Option<Collaboration>,
 }
@@ -172,7 +172,7 @@ pub struct Thread {
     /// Its title.
     #[serde(default)]
     pub name: Option<String>,
-    /// How it began.
+    /// The beginning of the thread.
     #[serde(default)]
     pub preview: Option<String>,
     /// Its model.
@@ -240,9 +240,9 @@ pub struct BackgroundTerminals {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundTerminal {
-    /// The item that it is in its turn.
+    /// The item of the command in its turn.
     pub item_id: String,
-    /// What it is called among those that run.
+    /// The id of the running command.
     pub process_id: String,
 }
 
@@ -265,7 +265,7 @@ pub struct TurnError {
 pub struct ErrorSaid {
     /// What went wrong.
     pub error: TurnError,
-    /// Whether codex goes on trying.
+    /// Whether codex tries again.
     #[serde(default)]
     pub will_retry: bool,
     /// The thread.
@@ -337,7 +337,7 @@ pub struct RateLimits {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RateWindow {
-    /// How much is gone.
+    /// How much is used, in percent.
     pub used_percent: f64,
     /// Over how long.
     pub window_duration_mins: Option<u64>,
@@ -349,7 +349,7 @@ pub struct RateWindow {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
-pub struct Words {
+pub struct RemarkParams {
     pub thread_id: String,
     pub turn_id: String,
     pub summary: Option<String>,
@@ -405,7 +405,7 @@ pub struct Model {
     pub supported_reasoning_efforts: Vec<Effort>,
 }
 
-/// How hard a model can be told to think.
+/// An effort that a model accepts.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Effort {

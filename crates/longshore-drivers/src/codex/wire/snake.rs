@@ -1,6 +1,6 @@
-//! The app-server's words in other letters, as rollouts and `codex exec` write them: `CommandExecution` and
-//! `command_execution` are `commandExecution`, `exit_code` is `exitCode`. A command may be a list of words, a duration has
-//! seconds and nanoseconds.
+//! Translates the spelling of rollouts and `codex exec` into the app-server's: `CommandExecution` and
+//! `command_execution` become `commandExecution`, `exit_code` becomes `exitCode`. A command may be a list of
+//! words; a duration has seconds and nanoseconds.
 
 use serde_json::{Map, Value, json};
 

@@ -1,47 +1,48 @@
-//! May it? What OpenCode asks before it acts, and how a decision reads in its words.
+//! Approvals: what OpenCode asks before it acts, and the form of a decision on its wire.
 //!
-//! It knows `once`, `always` and `reject`. `always` holds for every session of the folder until the server ends, so
-//! "for this session" is `once` with a rule of the session's own. `reject` stops the turn; `reject` with a message goes
-//! back to the model, which goes on. Either rejects all else that the session waits for, so a no is held back until
-//! nothing else waits for a decision. An approval whose turn is stopped is never settled there, so it is dropped here.
+//! OpenCode knows `once`, `always` and `reject`. `always` is valid for every session of the folder until the
+//! server ends. So "for this session" is `once` together with a rule of the session. `reject` stops the turn;
+//! `reject` with a message goes to the model, which continues. Both also reject everything else that the
+//! session waits for. So the driver holds a no back until no other approval is open. OpenCode never settles
+//! an approval of a stopped turn, so the driver drops it.
 
 use longshore_model::approval::{ApprovalDecision, ApprovalRequest, Decision, Subject};
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::id::{ApprovalId, Context};
+use longshore_model::event::{Body, Draft};
+use longshore_model::id::ApprovalId;
 use longshore_model::item::FileChange;
 use serde_json::{Value, json};
 
 use super::calls::{OpenCodeCall, OutgoingRequest};
 use super::modes::{ModeVerdict, verdict};
-use super::waiting::{PendingAnswer, Waits};
+use super::pending_answers::{PendingAnswer, PendingAnswers};
 use super::{OpenCode, diffs};
+use crate::kit::Scribe;
 use crate::opencode::wire::{Permission, Replied};
 
-/// What the model hears when nobody says more than no.
+/// The message to the model when a person denies without a message.
 const NO: &str = "The user does not want this. Go on without it, or ask what to do instead.";
-/// What the model hears when it would change something while it plans.
+/// The message to the model when it wants to change something while it plans.
 const PLANNING: &str = "You are planning: change nothing, and say what you would change.";
 
-/// What waits for a decision.
-pub(super) type Approvals = Waits<ApprovalId, PermissionDetails>;
+/// The open approvals.
+pub(super) type Approvals = PendingAnswers<ApprovalId, PermissionDetails>;
 
-/// What is to be allowed.
+/// The facts of an open approval.
 #[derive(Debug)]
 pub(super) struct PermissionDetails {
     permission: String,
     always: Vec<String>,
-    /// Denied with these words, which are said when nothing else waits.
+    /// The message of a denial, which the driver sends when no other approval is open.
     denied: Option<String>,
 }
 
 impl Approvals {
-    /// Whether a conversation waits for a decision.
+    /// Whether a conversation has an open approval.
     fn is_open(&self, native: &str) -> bool {
         self.0.values().any(|waiting| waiting.native == native && waiting.about.denied.is_none())
     }
 
-    /// What was denied in a conversation and is still to be said.
+    /// The denials of a conversation that the driver has not sent yet.
     fn take_denied(&mut self, native: &str) -> Vec<(String, String)> {
         let mut denied = Vec::new();
         self.0.retain(|_, waiting| match waiting.about.denied.take_if(|_| waiting.native == native) {
@@ -56,13 +57,7 @@ impl Approvals {
 }
 
 impl OpenCode {
-    pub(super) fn approval_requested(
-        &mut self,
-        asked: Permission,
-        raw: Option<&Raw>,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    pub(super) fn approval_requested(&mut self, asked: Permission, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get_mut(&asked.session_id) else { return };
         if self.approvals.knows(&asked.id) {
             return;
@@ -70,7 +65,7 @@ impl OpenCode {
         let (session, turn, directory) =
             (conversation.session, conversation.turn_id(), conversation.directory.clone());
         let changes = match asked.permission.as_str() {
-            "edit" => diffs::asked_changes(&asked.metadata),
+            "edit" => diffs::asked_changes(&asked.metadata, &directory),
             _ => Vec::new(),
         };
         let mut item = None;
@@ -83,7 +78,7 @@ impl OpenCode {
             ModeVerdict::Allow => (true, None),
             ModeVerdict::Deny => (false, Some(PLANNING)),
             ModeVerdict::Ask => {
-                let approval = ApprovalId::mint(cx);
+                let approval = ApprovalId::mint(&mut scribe.cx);
                 let mut options = vec![Decision::AllowOnce];
                 if !asked.always.is_empty() {
                     options.extend([Decision::AllowSession, Decision::AllowAlways]);
@@ -92,7 +87,7 @@ impl OpenCode {
                 let subject = subject_of(&asked, changes, directory);
                 let request = ApprovalRequest { approval, subject, options };
                 let draft = Draft::new(Body::ApprovalRequested(request)).turn(turn).item(item);
-                out.say(session, draft.raw(raw.cloned()));
+                scribe.quote(session, draft);
                 let Permission { id, session_id: native, permission, always, .. } = asked;
                 let about = PermissionDetails { permission, always, denied: None };
                 let waiting = PendingAnswer { id, native, session, turn, about };
@@ -101,10 +96,10 @@ impl OpenCode {
             }
         };
         let reply = if allowed { "once" } else { "reject" };
-        self.reply(&asked.session_id, &asked.id, reply, message, out);
+        self.reply(&asked.session_id, &asked.id, reply, message, scribe);
     }
 
-    fn reply(&mut self, native: &str, id: &str, reply: &str, message: Option<&str>, out: &mut Output) {
+    fn reply(&mut self, native: &str, id: &str, reply: &str, message: Option<&str>, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get(native) else { return };
         let mut body = json!({"reply": reply});
         if let Some(message) = message {
@@ -112,50 +107,61 @@ impl OpenCode {
         }
         let ask = OutgoingRequest::post(format!("/permission/{id}/reply"), &conversation.directory, body)
             .of(conversation.session);
-        self.calls.send(ask, OpenCodeCall::Reply, out);
+        self.calls.send(ask, OpenCodeCall::Reply, scribe);
     }
 
-    /// Somebody decided. An approval that is gone by now is left alone.
-    pub(super) fn decide(&mut self, approval: ApprovalId, decision: ApprovalDecision, out: &mut Output) {
+    /// Handles a decision. Ignores it if the approval is gone.
+    pub(super) fn decide(
+        &mut self,
+        approval: ApprovalId,
+        decision: ApprovalDecision,
+        scribe: &mut Scribe<'_>,
+    ) {
         let message = decision.message.as_deref().filter(|message| !message.is_empty()).unwrap_or(NO);
         let Some(waiting) = self.approvals.0.get_mut(&approval) else { return };
         if decision.decision == Decision::Deny {
             let native = waiting.native.clone();
             waiting.about.denied = Some(message.to_owned());
-            return self.say_denied(&native, out);
+            return self.say_denied(&native, scribe);
         }
         let Some(waiting) = self.approvals.0.remove(&approval) else { return };
         let PendingAnswer { id, native, turn, about: PermissionDetails { permission, always, .. }, .. } =
             waiting;
         match decision.decision {
-            Decision::AllowOnce => self.reply(&native, &id, "once", None, out),
+            Decision::AllowOnce => self.reply(&native, &id, "once", None, scribe),
             Decision::AllowSession => {
-                self.allow_in_session(&native, &permission, &always, out);
-                self.reply(&native, &id, "once", None, out);
+                self.allow_in_session(&native, &permission, &always, scribe);
+                self.reply(&native, &id, "once", None, scribe);
             }
-            Decision::AllowAlways => self.reply(&native, &id, "always", None, out),
+            Decision::AllowAlways => self.reply(&native, &id, "always", None, scribe),
             Decision::Deny | Decision::Cancel => {
                 let running =
                     self.conversations.get_mut(&native).and_then(|conversation| conversation.turn.as_mut());
                 if let Some(running) = running.filter(|running| Some(running.id) == turn) {
                     running.cancelled = true;
                 }
-                self.reply(&native, &id, "reject", None, out);
+                self.reply(&native, &id, "reject", None, scribe);
             }
         }
-        self.say_denied(&native, out);
+        self.say_denied(&native, scribe);
     }
 
-    /// Says what was denied, if nothing else waits for a decision.
-    fn say_denied(&mut self, native: &str, out: &mut Output) {
+    /// Sends the denials, if no other approval is open.
+    fn say_denied(&mut self, native: &str, scribe: &mut Scribe<'_>) {
         if !self.approvals.is_open(native) {
             for (id, message) in self.approvals.take_denied(native) {
-                self.reply(native, &id, "reject", Some(&message), out);
+                self.reply(native, &id, "reject", Some(&message), scribe);
             }
         }
     }
 
-    fn allow_in_session(&mut self, native: &str, permission: &str, always: &[String], out: &mut Output) {
+    fn allow_in_session(
+        &mut self,
+        native: &str,
+        permission: &str,
+        always: &[String],
+        scribe: &mut Scribe<'_>,
+    ) {
         let Some(conversation) = self.conversations.get(native) else { return };
         let rule =
             |pattern: &String| json!({"permission": permission, "pattern": pattern, "action": "allow"});
@@ -163,25 +169,26 @@ impl OpenCode {
         let body = json!({"permission": rules});
         let ask = OutgoingRequest::patch(format!("/session/{native}"), &conversation.directory, body)
             .of(conversation.session);
-        self.calls.send(ask, OpenCodeCall::Tell { vital: true }, out);
+        self.calls.send(ask, OpenCodeCall::Tell { vital: true }, scribe);
     }
 
-    /// OpenCode says that it has an answer. One that is not ours means that nobody needs to decide any more.
-    pub(super) fn permission_settled(&mut self, replied: &Replied, raw: &Raw, out: &mut Output) {
+    /// OpenCode reports that a request has an answer. If the answer is not ours, nobody needs to decide any
+    /// longer.
+    pub(super) fn permission_settled(&mut self, replied: &Replied, scribe: &mut Scribe<'_>) {
         let text = match replied.reply.as_deref() {
             Some("reject") => "OpenCode gave it up with another one that was denied",
             Some(_) | None => "OpenCode was allowed it with another one",
         };
-        self.withdrawn(&replied.request_id, text, Some(raw), out);
+        self.withdrawn(&replied.request_id, text, scribe);
     }
 
-    pub(super) fn withdrawn(&mut self, id: &str, text: &str, raw: Option<&Raw>, out: &mut Output) {
+    pub(super) fn withdrawn(&mut self, id: &str, text: &str, scribe: &mut Scribe<'_>) {
         let Some((approval, waiting)) = self.approvals.take(id) else { return };
         if waiting.about.denied.is_none() {
             let draft = Draft::new(Body::ApprovalExpired { approval }).turn(waiting.turn).text(text);
-            out.say(waiting.session, draft.raw(raw.cloned()));
+            scribe.quote(waiting.session, draft);
         }
-        self.say_denied(&waiting.native, out);
+        self.say_denied(&waiting.native, scribe);
     }
 }
 

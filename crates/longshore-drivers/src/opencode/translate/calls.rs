@@ -1,6 +1,4 @@
-//! Requests of ours and what their answers mean.
-
-use std::collections::HashMap;
+//! The driver's requests, and what their answers mean.
 
 use longshore_model::anchor::Launch;
 use longshore_model::driver::{Method, Output, Request, Response};
@@ -11,48 +9,48 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::OpenCode;
+use crate::kit::{Call, Pending, Scribe};
 
-/// What a request was for.
+/// The purpose of a request.
 #[derive(Debug)]
 pub(super) enum OpenCodeCall {
-    /// A new conversation, the one to go on with, or a copy of one.
+    /// Opens a conversation: a new one, an existing one, or a copy.
     Open(Launch),
-    /// A prompt; without a turn it was said into a running one.
+    /// Sends a prompt. Without a turn, the prompt steers the running turn.
     Say {
         native: String,
         turn: Option<TurnId>,
     },
-    /// To stop a turn.
+    /// Stops a turn.
     Abort {
         native: String,
     },
-    /// Something that a session tells and that only has to be done. `vital` says whether people must hear when it
-    /// was not.
+    /// A command that needs no further action. `vital` says whether a refusal needs a notice.
     Tell {
         vital: bool,
     },
-    /// An answer to something that OpenCode may not wait for any more.
+    /// An answer to a request of OpenCode, which may have ended meanwhile.
     Reply,
-    /// The slash commands of a session.
+    /// Reads the slash commands of a session.
     Commands {
         native: String,
     },
-    /// Whether a turn that seems to be over is.
+    /// Asks whether a turn that seems to be over is over.
     Status {
         native: String,
     },
-    /// What was said in a turn.
+    /// Reads the messages of a turn.
     Messages {
         native: String,
     },
-    /// What waits for an answer.
+    /// Reads the requests that wait for an answer.
     Permissions {
         directory: String,
     },
     Questions {
         directory: String,
     },
-    /// Questions that concern no session.
+    /// Answers a question that concerns no session.
     Models {
         query: QueryId,
     },
@@ -65,25 +63,26 @@ pub(super) enum OpenCodeCall {
     },
 }
 
-/// The requests that have no answer yet.
-#[derive(Debug, Default)]
-pub(super) struct OpenCodeCalls {
-    last: u64,
-    waiting: HashMap<u64, PendingOpenCodeCall>,
-}
-
+/// A request without an answer.
 #[derive(Debug)]
-struct PendingOpenCodeCall {
+pub(super) struct OpenCodeRequest {
     method: Method,
     path: String,
     session: Option<SessionId>,
     call: OpenCodeCall,
 }
 
-/// A request that is about to be sent.
+impl Call for OpenCodeRequest {
+    /// OpenCode is an HTTP server, so the transport detects a missing answer.
+    fn within_ms(&self) -> Option<i64> {
+        None
+    }
+}
+
+/// A request to send.
 pub(super) struct OutgoingRequest<'a> {
     pub method: Method,
-    /// Without the directory.
+    /// The path without the folder.
     pub path: String,
     pub directory: Option<&'a str>,
     pub session: Option<SessionId>,
@@ -105,15 +104,14 @@ impl<'a> OutgoingRequest<'a> {
         Self { method: Method::Patch, body: Some(body), ..Self::get(path, directory) }
     }
 
-    /// On behalf of a session, whose requests keep their order.
+    /// Sends the request on behalf of a session. The requests of one session keep their order.
     pub(super) fn of(self, session: SessionId) -> Self {
         Self { session: Some(session), ..self }
     }
 }
 
-impl OpenCodeCalls {
-    pub(super) fn send(&mut self, ask: OutgoingRequest<'_>, call: OpenCodeCall, out: &mut Output) {
-        self.last += 1;
+impl Pending<OpenCodeRequest> {
+    pub(super) fn send(&mut self, ask: OutgoingRequest<'_>, call: OpenCodeCall, scribe: &mut Scribe<'_>) {
         let OutgoingRequest { method, path, directory, session, body, patient } = ask;
         let mut full = path.clone();
         if let Some(directory) = directory {
@@ -121,18 +119,20 @@ impl OpenCodeCalls {
             full.push_str(&escaped(directory));
         }
         let body = body.map(|body| body.to_string());
-        out.requests.push(Request { id: self.last, session, method, path: full, body, patient });
-        self.waiting.insert(self.last, PendingOpenCodeCall { method, path, session, call });
+        let request = OpenCodeRequest { method, path, session, call };
+        let id = self.add(method.as_str(), request, scribe.cx.now);
+        scribe.out.requests.push(Request { id, session, method, path: full, body, patient });
     }
 
-    /// A session is gone; what is still to be answered for it interests nobody.
+    /// Forgets the requests of a session that is gone.
     pub(super) fn forget(&mut self, session: SessionId) {
-        self.waiting.retain(|_, sent| sent.session != Some(session));
+        self.retain(|request| request.session != Some(session));
     }
 }
 
 impl OpenCode {
-    /// An answer of theirs. What comes of it carries it; one that nothing comes of is kept as it is.
+    /// Handles an answer. A draft from the answer carries the answer; an answer without a draft is kept
+    /// unchanged.
     pub(super) fn answered(
         &mut self,
         id: u64,
@@ -140,9 +140,9 @@ impl OpenCode {
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let before = out.said.len();
-        let sent = self.calls.waiting.remove(&id);
+        let sent = self.calls.take(id).map(|pending| pending.call);
         let raw = result.as_ref().ok().map(|response| frame(sent.as_ref(), response));
+        let scribe = &mut Scribe::hearing(raw.as_ref(), cx, out);
         let kind = sent.as_ref().map_or_else(|| "response".to_owned(), label);
         let session = sent.as_ref().and_then(|sent| sent.session);
         let answer = result.and_then(|response| match response.status {
@@ -155,20 +155,20 @@ impl OpenCode {
                 | OpenCodeCall::Sessions { .. }
                 | OpenCodeCall::Said { .. }),
             ) => {
-                self.query_answered(call, answer, out);
+                self.query_answered(call, answer, scribe);
                 true
             }
             Some(call) => {
-                self.call_answered(call, session, answer, raw.as_ref(), cx, out);
+                self.call_answered(call, session, answer, scribe);
                 false
             }
             None => false,
         };
-        let kept = concerns_nobody || out.said[before..].iter().any(|(_, draft)| draft.raw.is_some());
-        if let (false, Some(raw), Some(session)) = (kept, raw, session.or_else(|| self.nearest())) {
+        let kept = concerns_nobody || raw.is_none() || scribe.has_quoted();
+        if let (false, Some(session)) = (kept, session.or_else(|| self.nearest())) {
             let turn =
                 self.natives.get(&session).and_then(|native| self.conversations.get(native)?.turn_id());
-            out.say(session, Draft::new(Body::Raw { kind, fault: None }).turn(turn).raw(raw));
+            scribe.keep(session, turn, kind, None);
         }
     }
 
@@ -177,22 +177,20 @@ impl OpenCode {
         call: OpenCodeCall,
         session: Option<SessionId>,
         answer: Result<Raw, String>,
-        raw: Option<&Raw>,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         match call {
-            OpenCodeCall::Open(launch) => self.opened(launch, answer, raw, cx, out),
+            OpenCodeCall::Open(launch) => self.opened(launch, answer, scribe),
             OpenCodeCall::Say { native, turn } => {
                 if let Err(why) = answer {
-                    self.not_said(&native, turn, &why, raw, out);
+                    self.not_said(&native, turn, &why, scribe);
                 }
             }
             OpenCodeCall::Abort { native } => {
                 if let (Err(why), Some(conversation)) = (answer, self.conversations.get(&native)) {
                     let fault = Body::SessionError(SessionFault { code: FaultCode::Refused });
                     let text = format!("OpenCode did not stop the turn: {why}");
-                    out.say(conversation.session, Draft::new(fault).text(text).raw(raw.cloned()));
+                    scribe.quote(conversation.session, Draft::new(fault).text(text));
                 }
             }
             OpenCodeCall::Reply if answer.as_ref().is_err_and(|why| why.contains("not found")) => {}
@@ -204,22 +202,26 @@ impl OpenCode {
                         false => Body::Notice { level: NoticeLevel::Warning },
                     };
                     let text = format!("OpenCode did not do what it was told: {why}");
-                    out.say(session, Draft::new(body).text(text).raw(raw.cloned()));
+                    scribe.quote(session, Draft::new(body).text(text));
                 }
             }
-            OpenCodeCall::Commands { native } => self.commands_listed(&native, answer, raw, out),
-            OpenCodeCall::Status { native } => self.status_answered(&native, answer, raw, cx, out),
-            OpenCodeCall::Messages { native } => self.messages_read(&native, answer, cx, out),
-            OpenCodeCall::Permissions { directory } => self.permissions_read(&directory, answer, cx, out),
-            OpenCodeCall::Questions { directory } => self.questions_read(&directory, answer, cx, out),
-            // Handled by whoever calls this.
+            OpenCodeCall::Commands { native } => self.commands_listed(&native, answer, scribe),
+            OpenCodeCall::Status { native } => self.status_answered(&native, answer, scribe),
+            OpenCodeCall::Messages { native } => self.messages_read(&native, answer, &mut scribe.bare()),
+            OpenCodeCall::Permissions { directory } => {
+                self.permissions_read(&directory, answer, &mut scribe.bare())
+            }
+            OpenCodeCall::Questions { directory } => {
+                self.questions_read(&directory, answer, &mut scribe.bare())
+            }
+            // The caller handles these.
             OpenCodeCall::Models { .. } | OpenCodeCall::Sessions { .. } | OpenCodeCall::Said { .. } => {}
         }
     }
 }
 
-/// An answer as a frame: the request that it answers is the better half of it.
-fn frame(sent: Option<&PendingOpenCodeCall>, response: &Response) -> Raw {
+/// An answer as a raw frame. The frame includes the request, which says more than the answer.
+fn frame(sent: Option<&OpenCodeRequest>, response: &Response) -> Raw {
     let body = match serde_json::from_str::<&RawValue>(&response.body) {
         Ok(body) => body.get().to_owned(),
         Err(_) => Value::from(&*response.body).to_string(),
@@ -234,21 +236,21 @@ fn frame(sent: Option<&PendingOpenCodeCall>, response: &Response) -> Raw {
 }
 
 /// `response:POST /session/{id}/abort`
-fn label(sent: &PendingOpenCodeCall) -> String {
+fn label(sent: &OpenCodeRequest) -> String {
     let is_id = |word: &str| ["ses_", "per_", "que_"].iter().any(|start| word.starts_with(start));
     let path = sent.path.split('?').next().unwrap_or_default();
     let words = path.split('/').map(|word| if is_id(word) { "{id}" } else { word });
     format!("response:{} {}", sent.method.as_str(), words.collect::<Vec<_>>().join("/"))
 }
 
-/// Why it refused, in its own words where it has some.
+/// Why OpenCode refused, in its own words if it gives any.
 fn why(response: &Response) -> String {
     let body: Value = serde_json::from_str(&response.body).unwrap_or_default();
     let words = body["data"]["message"].as_str().or_else(|| body["message"].as_str());
     words.map_or_else(|| format!("status {}", response.status), |words| words.replace('\n', " "))
 }
 
-/// A text as part of a query.
+/// A text, escaped for a query.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -1,10 +1,9 @@
-//! What a session tells its agent.
+//! The commands of a session to its agent.
 
 use longshore_model::capability::Mode;
 use longshore_model::command::{AgentCommand, Attachment, AttachmentSource};
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
-use longshore_model::id::{Context, SessionId, TurnId};
+use longshore_model::event::{Body, Draft, NoticeLevel};
+use longshore_model::id::{SessionId, TurnId};
 use longshore_model::lifecycle::{FaultCode, SessionFault, TurnEnd, TurnErrorCode, TurnOutcome};
 use serde_json::{Value, json};
 
@@ -12,25 +11,20 @@ use super::calls::{OpenCodeCall, OutgoingRequest};
 use super::conversation::{OpenCodeConversation, OpenCodeTurn};
 use super::errors::failed;
 use super::{OpenCode, modes};
+use crate::kit::Scribe;
 
-/// How long a prompt may go unheard of before we ask what became of it.
+/// How long OpenCode may say nothing about a prompt before the driver asks.
 const HEARD_WITHIN_MS: i64 = 30_000;
 
 impl OpenCode {
-    pub(super) fn tell(
-        &mut self,
-        session: SessionId,
-        command: AgentCommand,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    pub(super) fn tell(&mut self, session: SessionId, command: AgentCommand, scribe: &mut Scribe<'_>) {
         let native = self.natives.get(&session).cloned();
         let Some((native, conversation)) = native.and_then(|native| {
             self.conversations.get_mut(&native).map(|conversation| (native, conversation))
         }) else {
             if let AgentCommand::Prompt { turn, .. } = command {
                 let end = failed(TurnErrorCode::AgentUnavailable, "The session has no conversation yet.");
-                out.say(session, end.turn(turn));
+                scribe.say(session, end.turn(turn));
             }
             return;
         };
@@ -38,16 +32,16 @@ impl OpenCode {
         match command {
             AgentCommand::Prompt { turn, text, attachments, .. } => {
                 let begun = conversation.begin(OpenCodeTurn::new(turn));
-                begun.due = Some(cx.now.plus_millis(HEARD_WITHIN_MS));
-                self.speak(&native, Some(turn), &text, &attachments, out);
+                begun.due = Some(scribe.cx.now.plus_millis(HEARD_WITHIN_MS));
+                self.speak(&native, Some(turn), &text, &attachments, scribe);
             }
             AgentCommand::Steer { turn, text, attachments, .. } => {
-                // It takes what is said while it works after the step that it is at, in the same turn.
+                // OpenCode takes a steering prompt after its present step, in the same turn.
                 if conversation.turn.is_none() {
                     conversation.begin(OpenCodeTurn::new(turn)).due =
-                        Some(cx.now.plus_millis(HEARD_WITHIN_MS));
+                        Some(scribe.cx.now.plus_millis(HEARD_WITHIN_MS));
                 }
-                self.speak(&native, None, &text, &attachments, out);
+                self.speak(&native, None, &text, &attachments, scribe);
             }
             AgentCommand::Interrupt { turn } => match &mut conversation.turn {
                 Some(running) if running.id == turn => {
@@ -55,24 +49,25 @@ impl OpenCode {
                     let ask =
                         OutgoingRequest::post(format!("{path}/abort"), &conversation.directory, json!({}))
                             .of(session);
-                    self.calls.send(ask, OpenCodeCall::Abort { native }, out);
+                    self.calls.send(ask, OpenCodeCall::Abort { native }, scribe);
                 }
                 Some(_) | None => {
-                    // It is over, or never was; whoever waits for its end must not wait for ever.
+                    // The turn is over, or never was. Without an event, a client would wait for its end for
+                    // ever.
                     let end = Body::TurnFinished(TurnEnd::of(TurnOutcome::Interrupted));
-                    out.say(session, Draft::new(end).turn(turn));
+                    scribe.say(session, Draft::new(end).turn(turn));
                 }
             },
-            AgentCommand::Decide { approval, decision } => self.decide(approval, decision, out),
-            AgentCommand::Answer { question, answer } => self.answer(question, &answer, out),
+            AgentCommand::Decide { approval, decision } => self.decide(approval, decision, scribe),
+            AgentCommand::Answer { question, answer } => self.answer(question, &answer, scribe),
             AgentCommand::SetMode(mode) => {
                 conversation.mode = mode;
-                self.set_rules(&native, mode, out);
+                self.set_rules(&native, mode, scribe);
             }
             AgentCommand::SetModel(model) => {
                 if modes::split(&model).is_none() {
                     let text = format!("OpenCode names models provider/model; `{model}` is left aside.");
-                    out.say(session, Draft::new(Body::Notice { level: NoticeLevel::Warning }).text(text));
+                    scribe.say(session, Draft::new(Body::Notice { level: NoticeLevel::Warning }).text(text));
                 }
                 conversation.model = Some(model);
             }
@@ -80,30 +75,30 @@ impl OpenCode {
                 conversation.title = Some(title.clone());
                 let ask = OutgoingRequest::patch(path, &conversation.directory, json!({"title": title}))
                     .of(session);
-                self.calls.send(ask, OpenCodeCall::Tell { vital: false }, out);
+                self.calls.send(ask, OpenCodeCall::Tell { vital: false }, scribe);
             }
             AgentCommand::SetEffort(effort) => conversation.effort = Some(effort),
             AgentCommand::Archive(archived) => {
-                // Taken out again is put away at no time.
-                let at = if archived { cx.now.micros() / 1_000 } else { 0 };
+                // A conversation that leaves the archive has the archive time zero.
+                let at = if archived { scribe.cx.now.micros() / 1_000 } else { 0 };
                 let ask =
                     OutgoingRequest::patch(path, &conversation.directory, json!({"time": {"archived": at}}))
                         .of(session);
-                self.calls.send(ask, OpenCodeCall::Tell { vital: false }, out);
+                self.calls.send(ask, OpenCodeCall::Tell { vital: false }, scribe);
             }
-            // It delegates to its own sub-agents and not through us.
+            // OpenCode delegates to its own sub-agents, and not through the hub.
             AgentCommand::Child { .. } => {}
         }
     }
 
-    /// Says something, into the running turn or to begin one.
+    /// Sends a prompt, which steers the running turn or begins a turn.
     fn speak(
         &mut self,
         native: &str,
         turn: Option<TurnId>,
         text: &str,
         attachments: &[Attachment],
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         conversation.expected += 1;
@@ -145,17 +140,16 @@ impl OpenCode {
             patient,
             ..OutgoingRequest::post(path, &conversation.directory, body).of(conversation.session)
         };
-        self.calls.send(ask, OpenCodeCall::Say { native: native.to_owned(), turn }, out);
+        self.calls.send(ask, OpenCodeCall::Say { native: native.to_owned(), turn }, scribe);
     }
 
-    /// OpenCode did not take what was said.
+    /// OpenCode did not take a prompt.
     pub(super) fn not_said(
         &mut self,
         native: &str,
         turn: Option<TurnId>,
         why: &str,
-        raw: Option<&Raw>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         conversation.expected = conversation.expected.saturating_sub(1);
@@ -163,27 +157,24 @@ impl OpenCode {
         match turn.filter(|turn| conversation.turn_id() == Some(*turn)) {
             Some(turn) => {
                 conversation.turn = None;
-                out.say(
-                    conversation.session,
-                    failed(TurnErrorCode::Other, &text).turn(turn).raw(raw.cloned()),
-                );
+                scribe.quote(conversation.session, failed(TurnErrorCode::Other, &text).turn(turn));
             }
             None => {
                 let fault = Body::SessionError(SessionFault { code: FaultCode::Refused });
-                out.say(conversation.session, Draft::new(fault).text(text).raw(raw.cloned()));
+                scribe.quote(conversation.session, Draft::new(fault).text(text));
             }
         }
     }
 }
 
-/// The slash command that a prompt is, and what comes after it.
+/// The slash command in a prompt, and its arguments.
 fn command_of<'a>(conversation: &OpenCodeConversation, text: &'a str) -> Option<(&'a str, &'a str)> {
     let words = text.strip_prefix('/')?;
     let (name, arguments) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     conversation.commands.iter().any(|known| known == name).then_some((name, arguments.trim()))
 }
 
-/// A file of any kind: it is for the model to say what it can read.
+/// A file of any kind. The model decides what it can read.
 fn file_part(attachment: &Attachment) -> Value {
     let Attachment { name, media_type, source } = attachment;
     let url = match source {

@@ -1,4 +1,4 @@
-//! What is known of each conversation: its turns, their messages and parts, and which of our names each has.
+//! The state of each conversation: its turns, their messages and parts, and our ids for them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,86 +11,86 @@ use longshore_model::usage::Usage;
 
 use crate::opencode::wire::Tokens;
 
-/// A conversation of theirs that is a session of ours.
+/// A conversation of OpenCode that is a session of ours.
 #[derive(Debug)]
 pub(super) struct OpenCodeConversation {
     pub session: SessionId,
     pub directory: String,
     pub mode: Mode,
-    /// The model asked for, as `provider/model`.
+    /// The requested model, as `provider/model`.
     pub model: Option<String>,
-    /// How hard it shall think: a variant of that model.
+    /// How hard the agent thinks: a variant of the model.
     pub effort: Option<String>,
-    /// The model that it says it uses.
+    /// The model that OpenCode reports.
     pub uses: Option<String>,
-    /// The title that it has, as far as we told it or were told.
+    /// The title that was last set or reported.
     pub title: Option<String>,
-    /// It was last told to plan, and would go on planning unless told otherwise.
+    /// Whether the last turn was a planning turn. OpenCode continues to plan until it is told otherwise.
     pub planning: bool,
-    /// What the first prompt must tell first.
+    /// The transcript that the first prompt must contain.
     pub story: Option<String>,
-    /// The line that tells how often the model's service was tried.
+    /// The item of the notice that counts the attempts of a request to the model.
     pub retrying: Option<ItemId>,
-    /// The slash commands that it knows.
+    /// The slash commands of the conversation.
     pub commands: Vec<String>,
     pub turn: Option<OpenCodeTurn>,
-    /// How many messages of ours are to be heard of.
+    /// How many of our messages OpenCode has not reported yet.
     pub expected: usize,
-    /// Messages from before this moment are no news: what a copy took over, or what earlier turns left. In
+    /// Messages from before this time are old: a fork copied them, or an earlier turn left them. In
     /// milliseconds since 1970.
     pub since: f64,
-    /// The turn before the one that runs, of which there may be last words.
+    /// The turn before the running turn. Its last messages may still arrive.
     last: Option<TurnId>,
-    /// Messages of these two turns, by their name.
+    /// The messages of these two turns, by OpenCode's ids.
     pub messages: HashMap<String, OpenCodeMessage>,
-    /// Parts of these two turns, by their name, which orders them by time.
+    /// The parts of these two turns, by OpenCode's ids, which are ordered by time.
     pub parts: BTreeMap<String, OpenCodePart>,
-    /// What it has used so far, and how that was told last.
+    /// The tokens of the conversation so far, as last reported.
     pub tokens: Tokens,
     pub usage: Option<Usage>,
-    /// How much of the context the last step took.
+    /// How much of the context the last step used.
     pub context: Option<u64>,
     pub parent: Option<OpenCodeParent>,
 }
 
-/// Who delegated to a conversation, and by which call.
+/// The conversation that delegated work to a conversation, and the call.
 #[derive(Clone, Debug)]
 pub(super) struct OpenCodeParent {
-    /// Their name.
+    /// OpenCode's id of the delegating conversation.
     pub native: String,
     pub turn: Option<TurnId>,
-    /// The call, once it is known.
+    /// The call, once the driver knows it.
     pub item: Option<ItemId>,
-    /// Whether that work goes on.
+    /// Whether the work continues.
     pub working: bool,
 }
 
-/// A turn that runs.
+/// A running turn.
 #[derive(Debug)]
 pub(super) struct OpenCodeTurn {
     pub id: TurnId,
-    /// It was heard of, and not only asked for.
+    /// Whether OpenCode has reported the turn, and it was not only requested.
     pub heard: bool,
-    /// It was told to stop.
+    /// Whether a client asked for a stop.
     pub stopping: bool,
-    /// Somebody cancelled what it asked for.
+    /// Whether somebody cancelled a request of the turn.
     pub cancelled: bool,
-    /// OpenCode says that it was stopped.
+    /// Whether OpenCode reports that the turn was stopped.
     pub aborted: bool,
     pub error: Option<TurnError>,
-    /// OpenCode says that it rests, while a message of the turn is not done.
+    /// Whether OpenCode reports that it is idle, although a message of the turn is not complete.
     pub resting: bool,
-    /// When to ask whether the turn is over.
+    /// When the driver asks whether the turn is over.
     pub due: Option<Timestamp>,
-    /// What the conversation had used before.
+    /// The tokens of the conversation before the turn.
     pub before: Tokens,
-    /// The messages of the model, by their name.
+    /// The messages of the model, by OpenCode's ids.
     pub steps: BTreeMap<String, ModelStep>,
-    /// The item that its list of things to do is.
+    /// The item of the turn's to-do list.
     pub plan: Option<ItemId>,
-    /// What it changed, as it was told last.
+    /// The diff that was last reported.
     pub diff: Option<String>,
-    /// The last thing that the agent said, which is what a delegation comes to.
+    /// The agent's last message, which is the result of a delegation.
     pub last_message: String,
 }
 
@@ -111,9 +111,9 @@ pub(super) struct OpenCodeMessage {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Author {
-    /// Our session, which has taken down all there is.
+    /// Our session, which has already recorded the message completely.
     Ours,
-    /// Somebody else's words to the agent, or OpenCode's own.
+    /// Another client, or OpenCode itself.
     Other,
     Agent,
 }
@@ -129,7 +129,7 @@ pub(super) struct OpenCodePart {
 
 #[derive(Debug)]
 pub(super) enum PartKind {
-    /// How many bytes of it were told.
+    /// How many bytes of the text the driver has emitted.
     Text {
         told: usize,
     },
@@ -137,23 +137,23 @@ pub(super) enum PartKind {
         told: usize,
     },
     Tool(Box<OpenCodeToolCall>),
-    /// What somebody else said.
+    /// A text from another author.
     Said,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Debug)]
 pub(super) struct OpenCodeToolCall {
-    /// Their name of the call, which questions are about.
+    /// OpenCode's id of the call, to which requests refer.
     pub call_id: String,
     pub call: ToolCall,
-    /// How many bytes of its output were told.
+    /// How many bytes of the output the driver has emitted.
     pub told: usize,
-    /// What it would change, as the question about it said.
+    /// The changes that the request for permission showed.
     pub changes: Vec<FileChange>,
-    /// Whether it was asked about: then its own times hold the wait for the answer.
+    /// Whether the agent asked for an approval. Then the call's times include the wait for the decision.
     pub asked: bool,
-    /// The conversation that it gave work to.
+    /// The conversation to which the call delegated work.
     pub child: Option<String>,
 }
 
@@ -176,7 +176,7 @@ impl OpenCodeTurn {
         }
     }
 
-    /// What its messages used.
+    /// The tokens of the turn's messages.
     pub(super) fn tokens(&self) -> Tokens {
         let mut all = Tokens::default();
         for step in self.steps.values() {
@@ -185,7 +185,7 @@ impl OpenCodeTurn {
         all
     }
 
-    /// Whether every message that the model began is done.
+    /// Whether every message of the model is complete.
     pub(super) fn is_done(&self) -> bool {
         self.steps.values().all(|step| step.done) && (!self.steps.is_empty() || self.error.is_some())
     }
@@ -222,7 +222,7 @@ impl OpenCodeConversation {
         self.turn.as_ref().map(|turn| turn.id)
     }
 
-    /// A turn begins. Of the one before something may still be heard, of earlier ones not.
+    /// Begins a turn. The last messages of the previous turn may still arrive; older turns are forgotten.
     pub(super) fn begin(&mut self, turn: OpenCodeTurn) -> &mut OpenCodeTurn {
         let last = self.last;
         self.messages.retain(|_, message| message.turn.is_some() && message.turn == last);
@@ -232,18 +232,18 @@ impl OpenCodeConversation {
         self.turn.insert(OpenCodeTurn { before, ..turn })
     }
 
-    /// The turn that a message belongs to; one that is not known belongs to the one that runs.
+    /// The turn of a message. An unknown message belongs to the running turn.
     pub(super) fn turn_of(&self, message: &str) -> Option<TurnId> {
         self.messages.get(message).map_or_else(|| self.turn_id(), |message| message.turn)
     }
 
-    /// Who wrote a message. OpenCode tells of a message before its parts, so one that is not known is no news: it is of an
-    /// earlier turn, or of the conversation that this one is a copy of.
+    /// The author of a message. OpenCode reports a message before its parts. So an unknown message is old: it
+    /// belongs to an earlier turn, or to the origin of a fork.
     pub(super) fn author_of(&self, message: &str) -> Option<Author> {
         self.messages.get(message).map(|message| message.author)
     }
 
-    /// The part of that name, which `fresh` makes when there is none.
+    /// The part with this id. If there is none, `fresh` makes it.
     pub(super) fn part(
         &mut self,
         id: &str,
@@ -256,7 +256,7 @@ impl OpenCodeConversation {
         self.parts.entry(id.to_owned()).or_insert_with(made)
     }
 
-    /// The call of a tool by their name of it.
+    /// The tool call with this id.
     pub(super) fn call(&mut self, call_id: &str) -> Option<(ItemId, &mut OpenCodeToolCall)> {
         self.parts.values_mut().find_map(|part| match &mut part.what {
             PartKind::Tool(tool) if tool.call_id == call_id => Some((part.item, &mut **tool)),

@@ -1,24 +1,18 @@
 //! Conversations that other conversations begin: sub-agents, which are sessions of their own.
 
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::id::{Context, ItemId, SessionId};
+use longshore_model::event::{Body, Draft};
+use longshore_model::id::{ItemId, SessionId};
 use longshore_model::lifecycle::{Delegation, DelegationEnd, Opened, Ready, TurnOutcome};
 
 use super::OpenCode;
 use super::conversation::{OpenCodeConversation, OpenCodeParent, PartKind};
+use crate::kit::Scribe;
 use crate::opencode::wire::SessionTold;
 use crate::opencode::{NAME, capabilities, name};
 
 impl OpenCode {
-    /// `session.created`: of one of ours we know that already, of a child of ours we learn it here.
-    pub(super) fn session_made(
-        &mut self,
-        told: &SessionTold,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    /// `session.created`: the driver already knows our own sessions, and learns here of children.
+    pub(super) fn session_made(&mut self, told: &SessionTold, scribe: &mut Scribe<'_>) {
         let info = &told.info;
         let Some(parent) =
             info.parent_id.as_deref().filter(|parent| self.conversations.contains_key(*parent))
@@ -29,25 +23,18 @@ impl OpenCode {
             return;
         }
         let parent = parent.to_owned();
-        // The call that it is for says so a moment later. When only one can be meant, it is known now, and the
-        // delegation comes before the child speaks.
+        // The call of the child names it a moment later. If only one call is possible, the driver uses it
+        // now, so that the delegation comes before the child speaks.
         let calls = self.calls_without_child(&parent);
-        let session = SessionId::mint(cx);
+        let session = SessionId::mint(&mut scribe.cx);
         if let [only] = calls.as_slice() {
-            self.delegate(&parent, only, &info.id, session, info.title.as_deref(), out);
+            self.delegate(&parent, only, &info.id, session, info.title.as_deref(), scribe);
         }
-        self.adopt(&parent, &info.id, session, info.title.clone(), info.version.clone(), Some(raw), out);
+        self.adopt(&parent, &info.id, session, info.title.clone(), info.version.clone(), scribe);
     }
 
-    /// A call says which conversation it gave work to.
-    pub(super) fn delegated(
-        &mut self,
-        parent: &str,
-        part: &str,
-        child: &str,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    /// A call names the conversation to which it delegated work.
+    pub(super) fn delegated(&mut self, parent: &str, part: &str, child: &str, scribe: &mut Scribe<'_>) {
         let known = self.conversations.get(parent).and_then(|conversation| {
             match &conversation.parts.get(part)?.what {
                 PartKind::Tool(tool) => tool.child.clone(),
@@ -59,17 +46,17 @@ impl OpenCode {
         }
         if self.past {
             let session = SessionId::of_past(NAME, child);
-            return self.delegate(parent, part, child, session, None, out);
+            return self.delegate(parent, part, child, session, None, scribe);
         }
         let there = self.conversations.get(child).map(|conversation| conversation.session);
-        let session = there.unwrap_or_else(|| SessionId::mint(cx));
-        self.delegate(parent, part, child, session, None, out);
+        let session = there.unwrap_or_else(|| SessionId::mint(&mut scribe.cx));
+        self.delegate(parent, part, child, session, None, scribe);
         if there.is_none() {
-            self.adopt(parent, child, session, None, None, None, out);
+            self.adopt(parent, child, session, None, None, &mut scribe.bare());
         }
     }
 
-    /// The calls that run and may have a child that is not known yet.
+    /// The running calls that may have an unknown child.
     fn calls_without_child(&self, parent: &str) -> Vec<String> {
         let Some(conversation) = self.conversations.get(parent) else { return Vec::new() };
         let waits = |what: &PartKind| match what {
@@ -87,7 +74,7 @@ impl OpenCode {
         child: &str,
         session: SessionId,
         title: Option<&str>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let Some(conversation) = self.conversations.get_mut(parent) else { return };
         let of = conversation.session;
@@ -95,20 +82,19 @@ impl OpenCode {
         let PartKind::Tool(tool) = &mut known.what else { return };
         tool.child = Some(child.to_owned());
         let task = tool.call.input["prompt"].as_str().or_else(|| tool.call.input["description"].as_str());
-        // Its arguments may not be known yet, while the conversation has a title.
+        // The call's arguments may be unknown yet, while the conversation already has a title.
         let task = task.or(title).unwrap_or_default().to_owned();
         let (turn, item) = (known.turn, known.item);
         let delegation = Delegation { child: session, agent: name() };
         let mut draft = Draft::new(Body::DelegationStarted(delegation)).turn(turn).item(item);
         draft.text = Some(task).filter(|task| !task.is_empty());
-        out.say(of, draft);
+        scribe.say(of, draft);
         let by = OpenCodeParent { native: parent.to_owned(), turn, item: Some(item), working: true };
         if let Some(conversation) = self.conversations.get_mut(child) {
             conversation.parent = Some(by);
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn adopt(
         &mut self,
         parent: &str,
@@ -116,8 +102,7 @@ impl OpenCode {
         session: SessionId,
         title: Option<String>,
         version: Option<String>,
-        raw: Option<&Raw>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let Some(of) = self.conversations.get(parent) else { return };
         let opened = Opened {
@@ -147,22 +132,22 @@ impl OpenCode {
         conversation.parent =
             Some(OpenCodeParent { native: parent.to_owned(), turn, item, working: item.is_some() });
         let (mode, model) = (of.mode, conversation.model.clone());
-        out.say(session, Draft::new(Body::SessionOpened(Box::new(opened))));
+        scribe.say(session, Draft::new(Body::SessionOpened(Box::new(opened))));
         let ready = Ready { native: Some(child.to_owned()), version, model, transcript: None };
-        out.say(session, Draft::new(Body::SessionReady(ready)).raw(raw.cloned()));
+        scribe.quote(session, Draft::new(Body::SessionReady(ready)));
         self.natives.insert(session, child.to_owned());
         self.conversations.insert(child.to_owned(), conversation);
-        // OpenCode gives it rules of its own, which are not those of its parent's mode.
-        self.set_rules(child, mode, out);
+        // OpenCode gives the child its own rules, which differ from the rules of its parent's mode.
+        self.set_rules(child, mode, scribe);
     }
 
-    /// The work of a child came to an end, and so did the delegation.
+    /// A child has finished its work, and so the delegation ends.
     pub(super) fn delegated_turn_ended(
         &mut self,
         child: &str,
         outcome: TurnOutcome,
         result: String,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let Some(conversation) = self.conversations.get_mut(child) else { return };
         let session = conversation.session;
@@ -175,6 +160,6 @@ impl OpenCode {
         let end = DelegationEnd { child: session, outcome };
         let mut draft = Draft::new(Body::DelegationFinished(end)).turn(parent.turn).item(parent.item);
         draft.text = Some(result).filter(|result| !result.is_empty());
-        out.say(of, draft);
+        scribe.say(of, draft);
     }
 }

@@ -1,92 +1,78 @@
-//! What a tool changes, and what a turn has changed.
+//! The changes of a tool call, and of a turn. OpenCode's diffs have their own headers, so the driver uses
+//! only their hunks.
 
 use longshore_model::item::{FileChange, FileChangeKind};
 use serde_json::Value;
 
+use crate::kit::diff::{change, change_of, hunks_of, short};
 use crate::opencode::wire::{Diff, State};
 
-/// What a call has changed, as far as it says so.
-pub(super) fn changes_of(tool: &str, state: &State) -> Vec<FileChange> {
+/// The changes of a call, as far as the call reports them.
+pub(super) fn changes_of(tool: &str, state: &State, cwd: &str) -> Vec<FileChange> {
     if state.status != "completed" {
         return Vec::new();
     }
     let metadata = &state.metadata;
-    if let Some(files) = metadata["files"].as_array() {
-        let changes: Vec<FileChange> = files.iter().filter_map(change_of).collect();
-        if !changes.is_empty() {
-            return changes;
-        }
+    let changes = listed(&metadata["files"], cwd);
+    if !changes.is_empty() {
+        return changes;
     }
     let path = state.input["filePath"].as_str().or_else(|| metadata["filepath"].as_str());
     let (Some(path), "edit" | "write" | "multiedit") = (path, tool) else { return Vec::new() };
     if let Some(diff) = metadata["diff"].as_str().filter(|diff| !diff.is_empty()) {
-        return vec![FileChange {
-            path: path.to_owned(),
-            kind: kind_of(diff),
-            moved_to: None,
-            diff: diff.to_owned(),
-        }];
+        return vec![told(path, cwd, kind_of(diff), diff)];
     }
-    // A file that was not there before; of one that was, `write` does not say what it replaced.
+    // A file that did not exist before. For an existing file, `write` does not report the replaced content.
     match (metadata["exists"].as_bool(), state.input["content"].as_str()) {
-        (Some(false), Some(content)) => {
-            let diff = added(content);
-            vec![FileChange { path: path.to_owned(), kind: FileChangeKind::Add, moved_to: None, diff }]
-        }
+        (Some(false), Some(content)) => vec![change(path, cwd, None, content)],
         (_, _) => Vec::new(),
     }
 }
 
-/// What a call would change, as the question about it says.
-pub(super) fn asked_changes(metadata: &Value) -> Vec<FileChange> {
-    if let Some(files) = metadata["files"].as_array() {
-        let changes: Vec<FileChange> = files.iter().filter_map(change_of).collect();
-        if !changes.is_empty() {
-            return changes;
-        }
+/// The changes that a request for permission shows.
+pub(super) fn asked_changes(metadata: &Value, cwd: &str) -> Vec<FileChange> {
+    let changes = listed(&metadata["files"], cwd);
+    if !changes.is_empty() {
+        return changes;
     }
     let path = metadata["filepath"].as_str().or_else(|| metadata["filePath"].as_str());
     let diff = metadata["diff"].as_str().unwrap_or_default();
-    let change = |path: &str| FileChange {
-        path: path.to_owned(),
-        kind: kind_of(diff),
-        moved_to: None,
-        diff: diff.to_owned(),
+    path.map(|path| told(path, cwd, kind_of(diff), diff)).into_iter().collect()
+}
+
+/// The unified diff of all changes of a turn, file by file as git reports them.
+pub(super) fn turn_diff(summary: &Value, cwd: &str) -> String {
+    let changes = listed(&summary["diffs"], cwd).into_iter().filter(|change| !change.diff.is_empty());
+    let as_git_tells = |FileChange { path, diff, .. }: FileChange| {
+        let name = short(&path, cwd);
+        format!("diff --git a/{name} b/{name}\n{diff}")
     };
-    path.map(change).into_iter().collect()
+    changes.map(as_git_tells).collect()
 }
 
-/// The unified diff of everything that a turn has changed, file by file as git tells it.
-pub(super) fn turn_diff(summary: &Value) -> String {
-    let files = summary["diffs"].as_array().into_iter().flatten().filter_map(change_of);
-    files.filter(|change| !change.diff.is_empty()).map(|change| as_git_tells(&change)).collect()
-}
-
-fn as_git_tells(FileChange { path, kind, diff, .. }: &FileChange) -> String {
-    let pieces = diff.find("\n@@").map_or(diff.as_str(), |before| &diff[before + 1..]);
-    let (old, new) = (format!("a/{path}"), format!("b/{path}"));
-    let (before, after) = match kind {
-        FileChangeKind::Add => ("/dev/null", new.as_str()),
-        FileChangeKind::Delete => (old.as_str(), "/dev/null"),
-        FileChangeKind::Update => (old.as_str(), new.as_str()),
+fn listed(files: &Value, cwd: &str) -> Vec<FileChange> {
+    let change = |file: &Value| {
+        let Diff { file, status, patch, .. } = serde_json::from_value(file.clone()).ok()?;
+        let kind = match status.as_str() {
+            "added" => FileChangeKind::Add,
+            "deleted" => FileChangeKind::Delete,
+            _ => kind_of(&patch),
+        };
+        (!file.is_empty()).then(|| told(&file, cwd, kind, &patch))
     };
-    format!("diff --git {old} {new}\n--- {before}\n+++ {after}\n{pieces}")
+    files.as_array().into_iter().flatten().filter_map(change).collect()
 }
 
-fn change_of(file: &Value) -> Option<FileChange> {
-    let diff: Diff = serde_json::from_value(file.clone()).ok()?;
-    if diff.file.is_empty() {
-        return None;
+/// A change from one of OpenCode's diffs. An empty diff gives an empty change.
+fn told(path: &str, cwd: &str, kind: FileChangeKind, diff: &str) -> FileChange {
+    match hunks_of(diff) {
+        "" => FileChange { path: path.to_owned(), kind, moved_to: None, diff: String::new() },
+        hunks => change_of(path, cwd, kind, hunks),
     }
-    let kind = match diff.status.as_str() {
-        "added" => FileChangeKind::Add,
-        "deleted" => FileChangeKind::Delete,
-        _ => kind_of(&diff.patch),
-    };
-    Some(FileChange { path: diff.file, kind, moved_to: None, diff: diff.patch })
 }
 
-/// What a diff does to its file, from the lines that its pieces begin and end with.
+/// Whether a diff adds, changes or deletes its file, according to the lines with which its hunks begin and
+/// end.
 fn kind_of(diff: &str) -> FileChangeKind {
     let mut pieces = diff.lines().filter(|line| line.starts_with("@@"));
     match (pieces.next(), pieces.next()) {
@@ -94,18 +80,6 @@ fn kind_of(diff: &str) -> FileChangeKind {
         (Some(only), None) if only.contains(" +0,0 @@") => FileChangeKind::Delete,
         (_, _) => FileChangeKind::Update,
     }
-}
-
-/// The diff of a file that was not there before.
-fn added(content: &str) -> String {
-    let count = content.lines().count();
-    let mut diff = format!("@@ -0,0 +1,{count} @@\n");
-    for line in content.lines() {
-        diff.push('+');
-        diff.push_str(line);
-        diff.push('\n');
-    }
-    diff
 }
 
 #[cfg(test)]
@@ -117,7 +91,26 @@ mod tests {
         assert_eq!(kind_of("--- a\n+++ a\n@@ -0,0 +1,2 @@\n+x\n+y\n"), FileChangeKind::Add);
         assert_eq!(kind_of("--- a\n+++ a\n@@ -1,2 +0,0 @@\n-x\n-y\n"), FileChangeKind::Delete);
         assert_eq!(kind_of("--- a\n+++ a\n@@ -1,3 +1,3 @@\n a\n-b\n+c\n d\n"), FileChangeKind::Update);
-        assert_eq!(kind_of(&added("one\ntwo\n")), FileChangeKind::Add);
+    }
+
+    #[test]
+    fn a_change_has_the_headers_of_every_other_driver() {
+        let state = |metadata: Value| State {
+            status: "completed".to_owned(),
+            input: serde_json::json!({ "filePath": "/w/a.txt", "content": "x" }),
+            metadata,
+            ..State::default()
+        };
+        let of = |metadata| changes_of("write", &state(metadata), "/w").remove(0).diff;
+        let added = "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,1 @@\n+x\n\\ No newline at end of file\n";
+        assert_eq!(of(serde_json::json!({ "exists": false })), added);
+        let theirs = "Index: /w/a.txt\n===\n--- /w/a.txt\t\n+++ /w/a.txt\t\n@@ -1,1 +1,1 @@\n-x\n+y\n";
+        let ours = "--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-x\n+y\n";
+        assert_eq!(of(serde_json::json!({ "diff": theirs })), ours);
+        assert_eq!(
+            asked_changes(&serde_json::json!({ "filepath": "a.txt", "diff": theirs }), "/w")[0].diff,
+            ours
+        );
     }
 
     #[test]
@@ -130,10 +123,10 @@ mod tests {
             { "file": "b.txt", "status": "modified", "patch": other },
         ] });
         assert_eq!(
-            turn_diff(&diffs),
+            turn_diff(&diffs, "/w"),
             "diff --git a/a.txt b/a.txt\n--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,1 @@\n+x\n\
              diff --git a/b.txt b/b.txt\n--- a/b.txt\n+++ b/b.txt\n@@ -1,1 +1,1 @@\n-x\n+y\n"
         );
-        assert_eq!(turn_diff(&Value::Null), "");
+        assert_eq!(turn_diff(&Value::Null, "/w"), "");
     }
 }

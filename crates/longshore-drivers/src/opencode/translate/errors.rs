@@ -1,4 +1,4 @@
-//! Why a turn failed, in a word that is the same for every agent.
+//! The errors of failed turns, with codes that are the same for every agent.
 
 use longshore_model::event::{Body, Draft};
 use longshore_model::lifecycle::{TurnEnd, TurnError, TurnErrorCode, TurnOutcome};
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::opencode::wire::Error;
 
-/// A turn that failed.
+/// The end of a failed turn.
 pub(super) fn failed(code: TurnErrorCode, message: &str) -> Draft {
     let error = TurnError { code, message: message.to_owned(), details: Value::Null };
     let end = TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Failed) };
     Draft::new(Body::TurnFinished(end)).text(message)
 }
 
-/// Whether it is no failure but what was asked for.
+/// Whether the error is not a failure but a requested stop.
 pub(super) fn is_abort(error: &Error) -> bool {
     error.name == "MessageAbortedError"
 }
@@ -36,7 +36,7 @@ pub(super) fn error_of(error: &Error) -> TurnError {
     if let Some(status) = status {
         details["statusCode"] = json!(status);
     }
-    // Its own traces follow in further lines.
+    // A stack trace follows in further lines.
     let message = message.lines().next().unwrap_or_default().to_owned();
     TurnError { code, message, details }
 }

@@ -1,10 +1,9 @@
-//! From a launch to a session that is ready, or why not; and the end of one.
+//! From a launch to a session that is ready, or to the reason why not; and the end of a session.
 
 use longshore_model::anchor::{Launch, Start};
 use longshore_model::capability::{Mode, SlashCommand};
-use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::id::{Context, SessionId};
+use longshore_model::id::SessionId;
 use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
 use longshore_model::mcp::{McpServer, McpTransport};
 use serde_json::{Value, json};
@@ -13,17 +12,18 @@ use super::calls::{OpenCodeCall, OutgoingRequest};
 use super::conversation::OpenCodeConversation;
 use super::remarks::model_of;
 use super::{OpenCode, modes};
+use crate::kit::Scribe;
 use crate::opencode::wire;
 
 impl OpenCode {
-    pub(super) fn open(&mut self, launch: Launch, out: &mut Output) {
+    pub(super) fn open(&mut self, launch: Launch, scribe: &mut Scribe<'_>) {
         let session = launch.session;
         self.opening.push(session);
         let cwd = launch.cwd.clone();
         for server in &launch.mcp_servers {
-            // OpenCode has them by folder: all of its conversations there can call them.
+            // OpenCode keeps MCP servers by folder, so all conversations in the folder can call them.
             let ask = OutgoingRequest::post("/mcp", &cwd, mcp_server(server)).of(session);
-            self.calls.send(ask, OpenCodeCall::Tell { vital: true }, out);
+            self.calls.send(ask, OpenCodeCall::Tell { vital: true }, scribe);
         }
         let ask = match &launch.start {
             Start::New | Start::Told { .. } | Start::Lines { .. } => {
@@ -34,21 +34,14 @@ impl OpenCode {
                 OutgoingRequest::post(format!("/session/{native}/fork"), &cwd, json!({}))
             }
         };
-        self.calls.send(ask.of(session), OpenCodeCall::Open(launch), out);
+        self.calls.send(ask.of(session), OpenCodeCall::Open(launch), scribe);
     }
 
-    /// There is a conversation, or there is none.
-    pub(super) fn opened(
-        &mut self,
-        launch: Launch,
-        answer: Result<Raw, String>,
-        raw: Option<&Raw>,
-        cx: &Context<'_>,
-        out: &mut Output,
-    ) {
+    /// Handles the answer to a request that opens a conversation.
+    pub(super) fn opened(&mut self, launch: Launch, answer: Result<Raw, String>, scribe: &mut Scribe<'_>) {
         let session = launch.session;
         self.opening.retain(|opening| *opening != session);
-        // A path that it does not know is answered with a page for people.
+        // OpenCode answers an unknown path with a web page.
         let unread = |_| "it answered with something else".to_owned();
         let read = answer.and_then(|body| serde_json::from_str::<wire::Session>(&body).map_err(unread));
         let theirs = match read {
@@ -63,8 +56,8 @@ impl OpenCode {
                     }
                 };
                 let fault = Body::SessionError(SessionFault { code });
-                out.say(session, Draft::new(fault).text(text.clone()).raw(raw.cloned()));
-                out.ended.push((session, text));
+                scribe.quote(session, Draft::new(fault).text(text.clone()));
+                scribe.out.ended.push((session, text));
                 return;
             }
         };
@@ -86,43 +79,42 @@ impl OpenCode {
             }
             Start::Fork { .. } => false,
             Start::Resume { .. } => {
-                conversation.since = (cx.now.micros() / 1_000) as f64;
+                conversation.since = (scribe.cx.now.micros() / 1_000) as f64;
                 false
             }
         };
         let model = conversation.model.clone().or_else(|| conversation.uses.clone());
         let ready = Ready { native: Some(native.clone()), version: theirs.version, model, transcript: None };
-        out.say(session, Draft::new(Body::SessionReady(ready)).raw(raw.cloned()));
+        scribe.quote(session, Draft::new(Body::SessionReady(ready)));
         if let Some(old) = self.conversations.insert(native.clone(), conversation) {
             self.natives.remove(&old.session);
         }
         self.natives.insert(session, native.clone());
         if !is_new {
-            self.set_rules(&native, launch.mode, out);
+            self.set_rules(&native, launch.mode, scribe);
         }
         let ask = OutgoingRequest::get("/command", &directory);
         self.calls.send(
             OutgoingRequest { session: Some(session), ..ask },
             OpenCodeCall::Commands { native },
-            out,
+            scribe,
         );
     }
 
-    /// Tells a conversation what it may do.
-    pub(super) fn set_rules(&mut self, native: &str, mode: Mode, out: &mut Output) {
+    /// Sets the permission rules of a conversation.
+    pub(super) fn set_rules(&mut self, native: &str, mode: Mode, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get(native) else { return };
         let body = json!({"permission": modes::rules(mode)});
         let ask = OutgoingRequest::patch(format!("/session/{native}"), &conversation.directory, body)
             .of(conversation.session);
-        self.calls.send(ask, OpenCodeCall::Tell { vital: true }, out);
+        self.calls.send(ask, OpenCodeCall::Tell { vital: true }, scribe);
     }
 
     pub(super) fn commands_listed(
         &mut self,
         native: &str,
         answer: Result<Raw, String>,
-        raw: Option<&Raw>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         let read = answer.ok().and_then(|body| serde_json::from_str::<Vec<wire::Command>>(&body).ok());
@@ -133,20 +125,20 @@ impl OpenCode {
             description: command.description.unwrap_or_default(),
         });
         let listed = Body::CommandsListed { commands: commands.collect() };
-        out.say(conversation.session, Draft::new(listed).raw(raw.cloned()));
+        scribe.quote(conversation.session, Draft::new(listed));
     }
 
-    /// A session is stopped while the process goes on. What works for it is stopped with it.
-    pub(super) fn close(&mut self, session: SessionId, out: &mut Output) {
+    /// Closes a session while the process continues. The session's children stop with it.
+    pub(super) fn close(&mut self, session: SessionId, scribe: &mut Scribe<'_>) {
         self.opening.retain(|opening| *opening != session);
         self.calls.forget(session);
         if let Some(native) = self.natives.get(&session).cloned() {
-            self.forget(&native, true, out);
+            self.forget(&native, true, scribe);
         }
     }
 
-    /// A conversation is no session of ours any more, nor is any that came of it.
-    pub(super) fn forget(&mut self, native: &str, stop: bool, out: &mut Output) {
+    /// Forgets a conversation and all its children.
+    pub(super) fn forget(&mut self, native: &str, stop: bool, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.remove(native) else { return };
         self.natives.remove(&conversation.session);
         self.approvals.forget(conversation.session);
@@ -154,7 +146,7 @@ impl OpenCode {
         if stop && conversation.turn.is_some() {
             let ask =
                 OutgoingRequest::post(format!("/session/{native}/abort"), &conversation.directory, json!({}));
-            self.calls.send(ask, OpenCodeCall::Tell { vital: false }, out);
+            self.calls.send(ask, OpenCodeCall::Tell { vital: false }, scribe);
         }
         let of_it = |(child, conversation): (&String, &OpenCodeConversation)| {
             let parent = conversation.parent.as_ref()?;
@@ -162,14 +154,14 @@ impl OpenCode {
         };
         let children: Vec<(String, SessionId)> = self.conversations.iter().filter_map(of_it).collect();
         for (child, session) in children {
-            // OpenCode stops them with their parent.
-            self.forget(&child, false, out);
-            out.ended.push((session, "the session that it worked for was stopped".to_owned()));
+            // OpenCode stops children together with their parent.
+            self.forget(&child, false, scribe);
+            scribe.out.ended.push((session, "the session that it worked for was stopped".to_owned()));
         }
     }
 }
 
-/// A server of tools, as OpenCode is told of it.
+/// An MCP server in OpenCode's form.
 fn mcp_server(McpServer { name, transport }: &McpServer) -> Value {
     let config = match transport {
         McpTransport::Stdio { command, args, env } => {

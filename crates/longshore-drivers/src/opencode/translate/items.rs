@@ -1,25 +1,18 @@
-//! What messages are made of: text and thoughts here, calls of tools in `tools`.
+//! The parts of messages: text and reasoning here, tool calls in `tools`.
 //!
-//! A part is told when it begins, as an empty text, and when it is done, as the whole one. In between come deltas; they
-//! do not say whether they are of a text or of a thought.
+//! OpenCode reports a part when it begins, with an empty text, and when it is complete, with the whole text.
+//! In between come deltas. A delta does not say whether it belongs to a text or to reasoning.
 
 use longshore_model::command::{Attachment, AttachmentSource};
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::id::Context;
+use longshore_model::event::{Body, Draft};
 
 use super::OpenCode;
 use super::conversation::{Author, PartKind};
+use crate::kit::Scribe;
 use crate::opencode::wire::{Delta, Part, PartUpdated};
 
 impl OpenCode {
-    pub(super) fn part_delta(
-        &mut self,
-        delta: &Delta<'_>,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    pub(super) fn part_delta(&mut self, delta: &Delta<'_>, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get_mut(&*delta.session_id) else { return };
         if delta.field != "text"
             || delta.delta.is_empty()
@@ -28,7 +21,8 @@ impl OpenCode {
             return;
         }
         let session = conversation.session;
-        let part = conversation.part(&delta.part_id, &delta.message_id, PartKind::Text { told: 0 }, cx);
+        let part =
+            conversation.part(&delta.part_id, &delta.message_id, PartKind::Text { told: 0 }, &mut scribe.cx);
         if part.done {
             return;
         }
@@ -44,45 +38,32 @@ impl OpenCode {
             PartKind::Tool(_) | PartKind::Said => return,
         };
         let draft = Draft::new(body).turn(part.turn).item(part.item);
-        out.say(session, draft.text(&*delta.delta).raw(raw.clone()));
+        scribe.quote(session, draft.text(&*delta.delta));
     }
 
-    pub(super) fn part_told(
-        &mut self,
-        told: &PartUpdated,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
-        self.part(&told.part, Some(raw), cx, out);
+    pub(super) fn part_told(&mut self, told: &PartUpdated, scribe: &mut Scribe<'_>) {
+        self.part(&told.part, scribe);
     }
 
-    /// A part is there, or more is known of it.
-    pub(super) fn part(&mut self, part: &Part, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
+    /// Handles a part: a new part, or a change of a known part.
+    pub(super) fn part(&mut self, part: &Part, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get(&part.session_id) else { return };
         let Some(author) = conversation.author_of(&part.message_id) else { return };
         match (author, part.kind.as_str()) {
             (Author::Ours, _) => {}
-            (Author::Other, "text" | "file") => self.somebody_said(part, raw, cx, out),
+            (Author::Other, "text" | "file") => self.somebody_said(part, scribe),
             (Author::Other, _) => {}
-            (Author::Agent, "text") => self.text(part, PartKind::Text { told: 0 }, raw, cx, out),
-            (Author::Agent, "reasoning") => self.text(part, PartKind::Thought { told: 0 }, raw, cx, out),
-            (Author::Agent, "tool") => self.tool(part, raw, cx, out),
+            (Author::Agent, "text") => self.text(part, PartKind::Text { told: 0 }, scribe),
+            (Author::Agent, "reasoning") => self.text(part, PartKind::Thought { told: 0 }, scribe),
+            (Author::Agent, "tool") => self.tool(part, scribe),
             (Author::Agent, _) => {}
         }
     }
 
-    fn text(
-        &mut self,
-        part: &Part,
-        fresh: PartKind,
-        raw: Option<&Raw>,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    fn text(&mut self, part: &Part, fresh: PartKind, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get_mut(&part.session_id) else { return };
         let session = conversation.session;
-        let known = conversation.part(&part.id, &part.message_id, fresh, cx);
+        let known = conversation.part(&part.id, &part.message_id, fresh, &mut scribe.cx);
         let (turn, item) = (known.turn, known.item);
         let (told, grows, done) = match &mut known.what {
             PartKind::Text { told } => {
@@ -98,12 +79,12 @@ impl OpenCode {
         }
         if part.time.end.is_some() {
             known.done = true;
-            // A text that never was one.
+            // An empty text is no message.
             if part.text.is_empty() && *told == 0 {
                 return;
             }
             let is_message = matches!(done, Body::MessageDone { .. });
-            out.say(session, Draft::new(done).turn(turn).item(item).text(&*part.text).raw(raw.cloned()));
+            scribe.quote(session, Draft::new(done).turn(turn).item(item).text(&*part.text));
             if let Some(running) =
                 conversation.turn.as_mut().filter(|running| is_message && Some(running.id) == turn)
             {
@@ -111,18 +92,19 @@ impl OpenCode {
             }
         } else if let Some(more) = part.text.get(*told..).filter(|more| !more.is_empty()) {
             *told = part.text.len();
-            out.say(session, Draft::new(grows).turn(turn).item(item).text(more).raw(raw.cloned()));
+            scribe.quote(session, Draft::new(grows).turn(turn).item(item).text(more));
         }
     }
 
-    /// What somebody else than our session said to the agent: who delegated to it, or a person at another client.
-    fn somebody_said(&mut self, part: &Part, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
+    /// A message to the agent from somebody other than our session: from a delegating conversation, or from a
+    /// person at another client.
+    fn somebody_said(&mut self, part: &Part, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get_mut(&part.session_id).filter(|_| !part.synthetic)
         else {
             return;
         };
         let session = conversation.session;
-        let known = conversation.part(&part.id, &part.message_id, PartKind::Said, cx);
+        let known = conversation.part(&part.id, &part.message_id, PartKind::Said, &mut scribe.cx);
         if std::mem::replace(&mut known.done, true) {
             return;
         }
@@ -134,11 +116,11 @@ impl OpenCode {
         let attachments = attachment.into_iter().collect();
         let said = Body::UserMessage { prompt: None, attachments, by: None };
         let draft = Draft::new(said).turn(known.turn).item(known.item);
-        out.say(session, draft.text(&*part.text).raw(raw.cloned()));
+        scribe.quote(session, draft.text(&*part.text));
     }
 }
 
-/// Where a file is, or what is in it.
+/// The path of a file, or its content.
 pub(super) fn source_of(url: &str) -> AttachmentSource {
     let data = url.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
     match (data, url.strip_prefix("file://")) {

@@ -1,9 +1,10 @@
-//! What a mode is in their words: rules of a session, of which the last that fits counts, and the agent `plan`.
+//! OpenCode's counterparts of our modes: the rules of a session, of which the last matching rule counts, and
+//! the agent `plan`.
 
 use longshore_model::capability::Mode;
 use serde_json::{Value, json};
 
-/// What a mode says to a wish by itself.
+/// What a mode by itself answers to a request for permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ModeVerdict {
     Allow,
@@ -11,7 +12,8 @@ pub(super) enum ModeVerdict {
     Deny,
 }
 
-/// The rules of a mode. They are added to those that are there, so each mode says all that another one may have said.
+/// The rules of a mode. OpenCode adds them to the existing rules, so each mode repeats every rule that
+/// another mode may have set.
 pub(super) fn rules(mode: Mode) -> Value {
     let rule =
         |permission: &str, action: &str| json!({"permission": permission, "pattern": "*", "action": action});
@@ -28,8 +30,8 @@ pub(super) fn rules(mode: Mode) -> Value {
     Value::from(rules)
 }
 
-/// What a mode says to a wish. OpenCode decides most by the rules; what it asks all the same is the wish of a
-/// sub-agent, which it gave other rules.
+/// The mode's answer to a request for permission. The rules decide most requests. OpenCode still asks for
+/// sub-agents, because it gives them other rules.
 pub(super) fn verdict(mode: Mode, permission: &str) -> ModeVerdict {
     match (mode, permission) {
         (Mode::Full, _) | (Mode::AutoEdit, "edit") => ModeVerdict::Allow,
@@ -38,7 +40,7 @@ pub(super) fn verdict(mode: Mode, permission: &str) -> ModeVerdict {
     }
 }
 
-/// `provider/model`, in two.
+/// `provider/model`, as two parts.
 pub(super) fn split(model: &str) -> Option<(&str, &str)> {
     model.split_once('/').filter(|(provider, model)| !provider.is_empty() && !model.is_empty())
 }

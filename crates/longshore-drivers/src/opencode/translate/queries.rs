@@ -1,11 +1,14 @@
-//! Questions that concern no session: models, the conversations that OpenCode remembers, and what was said in them.
+//! Questions that concern no session: models, conversations that OpenCode remembers, and the messages of a
+//! conversation.
 //!
-//! Conversations are asked about without naming their folders: OpenCode would make itself at home in every folder that
-//! is named to it, even in one that is gone by now.
+//! The driver asks for conversations without naming their folders. OpenCode would otherwise open a project in
+//! every folder that the driver names, even in a folder that no longer exists.
 
-use longshore_model::anchor::{Answer, NativeSession, Query};
+use longshore_model::anchor::{
+    AgentQuestion, Answer, MessagesQuery, NativeMessages, NativeSession, NativeSessions, SessionsQuery,
+};
 use longshore_model::capability::ModelInfo;
-use longshore_model::driver::{Method, Output};
+use longshore_model::driver::Method;
 use longshore_model::event::Raw;
 use longshore_model::id::QueryId;
 use longshore_model::time::Timestamp;
@@ -15,16 +18,17 @@ use serde_json::{Value, json};
 use super::OpenCode;
 use super::calls::{OpenCodeCall, OutgoingRequest, escaped};
 use super::remarks::is_title;
+use crate::kit::Scribe;
 use crate::opencode::wire::{MessageHead, Providers, Session};
 use crate::transport::http::base64;
 
-/// How many messages a page has.
+/// The messages of a page.
 const MESSAGES: usize = 100;
-/// Words for how hard a model thinks, from the least to the most. OpenCode has the names of variants in any order.
+/// Words for how hard a model thinks, in ascending order. OpenCode lists the variants in any order.
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 impl OpenCode {
-    pub(super) fn ask(&mut self, query: QueryId, question: Query, out: &mut Output) {
+    pub(super) fn ask(&mut self, query: QueryId, question: AgentQuestion, scribe: &mut Scribe<'_>) {
         let get = |path: String| OutgoingRequest {
             method: Method::Get,
             path,
@@ -34,36 +38,28 @@ impl OpenCode {
             patient: false,
         };
         match question {
-            Query::Models { .. } => {
-                self.calls.send(get("/config/providers".to_owned()), OpenCodeCall::Models { query }, out);
+            AgentQuestion::Models(_) => {
+                self.calls.send(get("/config/providers".to_owned()), OpenCodeCall::Models { query }, scribe);
             }
-            Query::Sessions { cursor, limit, .. } => {
+            AgentQuestion::Sessions(SessionsQuery { cursor, limit, .. }) => {
                 let mut path = format!("/experimental/session?archived=true&limit={limit}");
-                // A cursor is the moment of the last one, which is a number.
+                // A cursor is the time of the last conversation, which is a number.
                 if let Some(cursor) = cursor.filter(|cursor| cursor.bytes().all(|byte| byte.is_ascii_digit()))
                 {
                     path.push_str(&format!("&cursor={cursor}"));
                 }
-                self.calls.send(get(path), OpenCodeCall::Sessions { query, limit }, out);
+                self.calls.send(get(path), OpenCodeCall::Sessions { query, limit }, scribe);
             }
-            Query::Messages { native, cursor, .. } => {
+            AgentQuestion::Messages(MessagesQuery { native, cursor, .. }) => {
                 if !is_name(&native) {
                     let text = format!("`{native}` is no name of a conversation");
-                    return out.answers.push((query, Err(text)));
+                    return scribe.out.answers.push((query, Err(text)));
                 }
                 let mut path = format!("/session/{native}/message?limit={MESSAGES}");
                 if let Some(cursor) = cursor {
                     path.push_str(&format!("&before={}", escaped(&cursor)));
                 }
-                self.calls.send(get(path), OpenCodeCall::Said { query }, out);
-            }
-            Query::Agents { .. }
-            | Query::Git { .. }
-            | Query::Past
-            | Query::WorkTree { .. }
-            | Query::RecordSize { .. }
-            | Query::Folders { .. } => {
-                out.answers.push((query, Err("OpenCode is not asked for this".to_owned())));
+                self.calls.send(get(path), OpenCodeCall::Said { query }, scribe);
             }
         }
     }
@@ -72,22 +68,22 @@ impl OpenCode {
         &mut self,
         call: OpenCodeCall,
         answer: Result<Raw, String>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let unread = |error: serde_json::Error| format!("OpenCode's answer cannot be read: {error}");
         match call {
             OpenCodeCall::Models { query } => {
                 let read = answer.and_then(|body| serde_json::from_str::<Providers>(&body).map_err(unread));
                 let models = read.map(|providers| self.models_of(providers));
-                out.answers.push((query, models.map(|models| Answer::Models { models })));
+                scribe.out.answers.push((query, models.map(Answer::Models)));
             }
             OpenCodeCall::Sessions { query, limit } => {
                 let read =
                     answer.and_then(|body| serde_json::from_str::<Vec<Session>>(&body).map_err(unread));
-                out.answers.push((query, read.map(|sessions| page_of(sessions, limit))));
+                scribe.out.answers.push((query, read.map(|sessions| page_of(sessions, limit))));
             }
             OpenCodeCall::Said { query } => {
-                out.answers.push((query, answer.and_then(|body| messages_of(&body))))
+                scribe.out.answers.push((query, answer.and_then(|body| messages_of(&body))))
             }
             OpenCodeCall::Open(_)
             | OpenCodeCall::Say { .. }
@@ -113,7 +109,8 @@ impl OpenCode {
                     self.windows.insert(full.clone(), window as u64);
                 }
                 let title = if model.name.is_empty() { id.clone() } else { model.name };
-                // Every provider has a default; only a single one says what a session without a wish gets.
+                // Every provider has a default. Only if there is a single provider is its default the default
+                // of a session.
                 let default = only && default.get(&provider.id) == Some(&id);
                 models.push(ModelInfo {
                     id: full,
@@ -128,7 +125,7 @@ impl OpenCode {
     }
 }
 
-/// The variants of a model, from the least effort to the most.
+/// The variants of a model, by ascending effort.
 fn efforts_of(variants: &Value) -> Vec<String> {
     let rank = |name: &String| EFFORTS.iter().position(|known| known == name).unwrap_or(EFFORTS.len());
     let mut efforts: Vec<String> =
@@ -142,7 +139,7 @@ fn page_of(sessions: Vec<Session>, limit: u32) -> Answer {
     let full = sessions.len() >= limit as usize;
     let first = sessions.first().and_then(|session| session.time.updated);
     let last = sessions.last().and_then(|session| session.time.updated).filter(|_| full);
-    // The next page has what comes before that moment. There may be more from the last one, of which this page has some.
+    // The next page has what comes before that time. Further conversations may have exactly that time.
     let next = last.map(|last| last as i64 + i64::from(first != Some(last)));
     let sessions = sessions.into_iter().map(|session| NativeSession {
         native: session.id,
@@ -152,10 +149,10 @@ fn page_of(sessions: Vec<Session>, limit: u32) -> Answer {
         updated_at: session.time.updated.map(moment),
         parent: session.parent_id,
     });
-    Answer::Sessions { sessions: sessions.collect(), next: next.map(|next| next.to_string()) }
+    Answer::Sessions(NativeSessions { sessions: sessions.collect(), next: next.map(|next| next.to_string()) })
 }
 
-/// A page of messages. The one before it ends where the first one here begins, which is said in a form of their own.
+/// A page of messages. The previous page ends where this page begins; OpenCode's cursor has its own format.
 fn messages_of(body: &str) -> Result<Answer, String> {
     let unread = |error: serde_json::Error| format!("OpenCode's answer cannot be read: {error}");
     let all: Vec<&RawValue> = serde_json::from_str(body).map_err(unread)?;
@@ -168,7 +165,10 @@ fn messages_of(body: &str) -> Result<Answer, String> {
         }
         None => None,
     };
-    Ok(Answer::Messages { messages: all.iter().map(|message| Raw::from(message.get())).collect(), before })
+    Ok(Answer::Messages(NativeMessages {
+        messages: all.iter().map(|message| Raw::from(message.get())).collect(),
+        before,
+    }))
 }
 
 fn is_name(native: &str) -> bool {

@@ -1,33 +1,27 @@
-//! What OpenCode wants to know.
+//! Questions of OpenCode.
 
 use longshore_model::approval::{AnswerAction, Choice, Field, FieldKind, QuestionAnswer, QuestionRequest};
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::id::{Context, QuestionId};
+use longshore_model::event::{Body, Draft};
+use longshore_model::id::QuestionId;
 use serde_json::{Value, json};
 
 use super::OpenCode;
 use super::calls::{OpenCodeCall, OutgoingRequest};
-use super::waiting::{PendingAnswer, Waits};
-use crate::opencode::wire::{Asked, Question, Replied};
-use crate::schema_form::only_text;
+use super::pending_answers::{PendingAnswer, PendingAnswers};
+use crate::kit::Scribe;
+use crate::kit::schema_form::only_text;
+use crate::opencode::wire::{OpenCodeQuestion, Question, Replied};
 
-/// What waits for an answer, and how many things each asks.
-pub(super) type Questions = Waits<QuestionId, usize>;
+/// The open questions, with the number of fields of each.
+pub(super) type Questions = PendingAnswers<QuestionId, usize>;
 
 impl OpenCode {
-    pub(super) fn asks_user(
-        &mut self,
-        asked: Asked,
-        raw: Option<&Raw>,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    pub(super) fn asks_user(&mut self, asked: OpenCodeQuestion, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get(&asked.session_id) else { return };
         if self.questions.knows(&asked.id) {
             return;
         }
-        let question = QuestionId::mint(cx);
+        let question = QuestionId::mint(&mut scribe.cx);
         let (session, turn, count) = (conversation.session, conversation.turn_id(), asked.questions.len());
         let fields: Vec<Field> =
             asked.questions.into_iter().enumerate().map(|(at, one)| field_of(at, one)).collect();
@@ -35,13 +29,13 @@ impl OpenCode {
         let request = QuestionRequest { question, source: None, fields };
         let mut draft = Draft::new(Body::QuestionAsked(request)).turn(turn);
         draft.text = text;
-        out.say(session, draft.raw(raw.cloned()));
+        scribe.quote(session, draft);
         let waiting = PendingAnswer { id: asked.id, native: asked.session_id, session, turn, about: count };
         self.questions.0.insert(question, waiting);
     }
 
-    /// Somebody answered. A question that is gone by now is left alone.
-    pub(super) fn answer(&mut self, question: QuestionId, answer: &QuestionAnswer, out: &mut Output) {
+    /// Handles an answer. Ignores it if the question is gone.
+    pub(super) fn answer(&mut self, question: QuestionId, answer: &QuestionAnswer, scribe: &mut Scribe<'_>) {
         let Some(PendingAnswer { id, native, turn, about: count, .. }) = self.questions.0.remove(&question)
         else {
             return;
@@ -52,7 +46,7 @@ impl OpenCode {
                 let answers: Value = (0..count).map(|at| labels(answer.answers.get(&key(at)))).collect();
                 ("reply", json!({"answers": answers}))
             }
-            // Rejected it would stop the turn; an answer without a word lets it go on.
+            // A rejection would stop the turn. An empty answer lets the turn continue.
             AnswerAction::Decline => ("reply", json!({"answers": vec![json!([]); count]})),
             AnswerAction::Cancel => {
                 if let Some(running) = conversation.turn.as_mut().filter(|running| Some(running.id) == turn) {
@@ -63,23 +57,24 @@ impl OpenCode {
         };
         let ask = OutgoingRequest::post(format!("/question/{id}/{word}"), &conversation.directory, body)
             .of(conversation.session);
-        self.calls.send(ask, OpenCodeCall::Reply, out);
+        self.calls.send(ask, OpenCodeCall::Reply, scribe);
     }
 
-    /// OpenCode says that it has an answer, or needs none. One that is not ours means that nobody needs to answer.
-    pub(super) fn question_settled(&mut self, replied: &Replied, raw: &Raw, out: &mut Output) {
-        self.question_withdrawn(&replied.request_id, Some(raw), out);
+    /// OpenCode reports that a question has an answer, or needs none. If the answer is not ours, nobody needs
+    /// to answer any longer.
+    pub(super) fn question_settled(&mut self, replied: &Replied, scribe: &mut Scribe<'_>) {
+        self.question_withdrawn(&replied.request_id, scribe);
     }
 
-    pub(super) fn question_withdrawn(&mut self, id: &str, raw: Option<&Raw>, out: &mut Output) {
+    pub(super) fn question_withdrawn(&mut self, id: &str, scribe: &mut Scribe<'_>) {
         if let Some((question, waiting)) = self.questions.take(id) {
             let draft = Draft::new(Body::QuestionExpired { question }).turn(waiting.turn);
-            out.say(waiting.session, draft.text("OpenCode no longer waits for it").raw(raw.cloned()));
+            scribe.quote(waiting.session, draft.text("OpenCode no longer waits for it"));
         }
     }
 }
 
-/// The key of an answer: its place.
+/// The key of an answer: the index of its field.
 fn key(at: usize) -> String {
     (at + 1).to_string()
 }
@@ -105,7 +100,7 @@ fn field_of(at: usize, question: Question) -> Field {
     }
 }
 
-/// An answer as they want it: a list of labels.
+/// An answer in OpenCode's form: a list of labels.
 fn labels(answer: Option<&Value>) -> Value {
     match answer {
         Some(Value::Array(labels)) => Value::from(labels.clone()),

@@ -1,26 +1,26 @@
-//! Words about a whole conversation: its title, its model, what it has used, what is to be done.
+//! Remarks about a whole conversation: title, model, usage and to-do list.
 
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
-use longshore_model::id::{Context, ItemId};
+use longshore_model::event::{Body, Draft, NoticeLevel};
+use longshore_model::id::ItemId;
 use longshore_model::item::{PlanStatus, PlanStep};
 use longshore_model::usage::Usage;
 
+use super::OpenCode;
 use super::conversation::OpenCodeConversation;
-use super::{OpenCode, say_all};
+use crate::kit::Scribe;
 use crate::opencode::wire::{Model, SessionTold, Todos, Tokens};
 
-/// What a conversation is called until somebody finds a title.
+/// The titles that OpenCode gives to conversations without a title.
 const NO_TITLE: [&str; 2] = ["New session - ", "Child session - "];
 
 impl OpenCode {
-    pub(super) fn session_changed(&mut self, told: &SessionTold, raw: &Raw, out: &mut Output) {
+    pub(super) fn session_changed(&mut self, told: &SessionTold, scribe: &mut Scribe<'_>) {
         let info = &told.info;
         let Some(conversation) = self.conversations.get_mut(&info.id) else { return };
         let mut drafts = Vec::new();
         if let Some(title) = info.title.as_ref().filter(|title| conversation.title.as_ref() != Some(title)) {
-            // The first one is OpenCode's own idea; a session is called after its first prompt. What comes after that
-            // is somebody's wish.
+            // The first title is OpenCode's own. The session takes its title from the first prompt. A later
+            // title is somebody's choice.
             let had_one = conversation.title.as_ref().is_some_and(|title| is_title(title));
             conversation.title = Some(title.clone());
             if had_one && is_title(title) {
@@ -34,41 +34,34 @@ impl OpenCode {
                 drafts.push(Draft::new(Body::ModelChanged { model }));
             }
         }
-        // It is told late, and then says less than is known already.
+        // This report comes late, and may be lower than the count that the driver already has.
         if let Some(tokens) = info.tokens.filter(|tokens| tokens.sum() > conversation.tokens.sum()) {
             conversation.tokens = tokens;
         }
         let window = conversation.uses.as_ref().and_then(|model| self.windows.get(model)).copied();
         drafts.extend(usage_changed(conversation, window));
-        say_all(conversation.session, drafts, Some(raw), out);
+        scribe.quote_all(conversation.session, drafts);
     }
 
-    /// Somebody deleted it there; nothing more will come of it.
-    pub(super) fn session_deleted(&mut self, told: &SessionTold, raw: &Raw, out: &mut Output) {
+    /// Another client deleted the conversation.
+    pub(super) fn session_deleted(&mut self, told: &SessionTold, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get(&told.info.id) else { return };
         let session = conversation.session;
         let text = "the conversation was deleted in OpenCode";
         let notice = Draft::new(Body::Notice { level: NoticeLevel::Warning }).text(text);
-        out.say(session, notice.raw(raw.clone()));
-        self.forget(&told.info.id, false, out);
-        out.ended.push((session, text.to_owned()));
+        scribe.quote(session, notice);
+        self.forget(&told.info.id, false, scribe);
+        scribe.out.ended.push((session, text.to_owned()));
     }
 
-    pub(super) fn compacted(&mut self, native: &str, raw: Option<&Raw>, out: &mut Output) {
+    pub(super) fn compacted(&mut self, native: &str, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get(native) else { return };
         let notice = Draft::new(Body::Notice { level: NoticeLevel::Info }).turn(conversation.turn_id());
         let text = "OpenCode summed the conversation up to make room";
-        out.say(conversation.session, notice.text(text).raw(raw.cloned()));
+        scribe.quote(conversation.session, notice.text(text));
     }
 
-    pub(super) fn todos_told(
-        &mut self,
-        native: &str,
-        told: &Todos,
-        raw: Option<&Raw>,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    pub(super) fn todos_told(&mut self, native: &str, told: &Todos, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         let step = |todo: &crate::opencode::wire::Todo| PlanStep {
             text: todo.content.clone(),
@@ -81,15 +74,15 @@ impl OpenCode {
         let steps = told.todos.iter().map(step).collect();
         let turn = conversation.turn_id();
         let item = match &mut conversation.turn {
-            Some(turn) => *turn.plan.get_or_insert_with(|| ItemId::mint(cx)),
-            None => ItemId::mint(cx),
+            Some(turn) => *turn.plan.get_or_insert_with(|| ItemId::mint(&mut scribe.cx)),
+            None => ItemId::mint(&mut scribe.cx),
         };
         let draft = Draft::new(Body::PlanUpdated { steps }).turn(turn).item(item);
-        out.say(conversation.session, draft.raw(raw.cloned()));
+        scribe.quote(conversation.session, draft);
     }
 }
 
-/// What a conversation has used, if that is more than was told.
+/// Emits the usage of a conversation, if it has grown.
 pub(super) fn usage_changed(conversation: &mut OpenCodeConversation, window: Option<u64>) -> Option<Draft> {
     let usage = usage_of(&conversation.tokens)?;
     let usage = Some(Usage { context_used: conversation.context, context_window: window, ..usage });
@@ -100,7 +93,7 @@ pub(super) fn usage_changed(conversation: &mut OpenCodeConversation, window: Opt
     usage.map(|usage| Draft::new(Body::UsageUpdated(usage)).turn(conversation.turn_id()))
 }
 
-/// Whether somebody found a title.
+/// Whether this is a real title.
 pub(super) fn is_title(title: &str) -> bool {
     !NO_TITLE.iter().any(|none| title.starts_with(none))
 }
@@ -111,7 +104,8 @@ pub(super) fn model_of(model: &Model) -> Option<String> {
     whole.then(|| format!("{}/{}", model.provider_id, model.id))
 }
 
-/// Tokens as we count them: all that was read, and all that was written. Nothing at all is not known.
+/// The tokens in our form: all input tokens and all output tokens. Zero tokens mean that the usage is
+/// unknown.
 pub(super) fn usage_of(tokens: &Tokens) -> Option<Usage> {
     if *tokens == Tokens::default() {
         return None;

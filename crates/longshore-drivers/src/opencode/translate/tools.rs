@@ -1,18 +1,17 @@
-//! Calls of tools: pending, running with their output so far, completed or failed.
+//! Tool calls: pending, running with their output so far, completed or failed.
 
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::id::Context;
+use longshore_model::event::{Body, Draft};
 use longshore_model::item::{FileDiff, ToolCall, ToolKind, ToolOutcome, ToolStatus};
 use serde_json::Value;
 
 use super::conversation::{OpenCodeToolCall, PartKind};
-use super::{OpenCode, diffs, say_all};
-use crate::contents::linked;
+use super::{OpenCode, diffs};
+use crate::kit::Scribe;
+use crate::kit::contents::linked;
 use crate::opencode::wire::{Part, State};
 
 impl OpenCode {
-    pub(super) fn tool(&mut self, part: &Part, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
+    pub(super) fn tool(&mut self, part: &Part, scribe: &mut Scribe<'_>) {
         let native = &part.session_id;
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         let (session, directory) = (conversation.session, conversation.directory.clone());
@@ -26,7 +25,7 @@ impl OpenCode {
             asked: false,
             child: None,
         }));
-        let known = conversation.part(&part.id, &part.message_id, fresh, cx);
+        let known = conversation.part(&part.id, &part.message_id, fresh, &mut scribe.cx);
         let PartKind::Tool(tool) = &mut known.what else { return };
         if known.done {
             return;
@@ -47,7 +46,7 @@ impl OpenCode {
         if let Some(mut outcome) = outcome_of(&part.tool, state) {
             known.done = true;
             outcome.duration_ms.take_if(|_| tool.asked);
-            let mut changes = diffs::changes_of(&part.tool, state);
+            let mut changes = diffs::changes_of(&part.tool, state, &directory);
             if changes.is_empty() && outcome.status == ToolStatus::Completed {
                 changes = std::mem::take(&mut tool.changes);
             }
@@ -62,9 +61,9 @@ impl OpenCode {
             tool.told = output.len();
             drafts.push(draft(Body::ToolOutputDelta).text(more));
         }
-        say_all(session, drafts, raw, out);
+        scribe.quote_all(session, drafts);
         if let Some(child) = state.metadata["sessionId"].as_str().filter(|_| part.tool == "task") {
-            self.delegated(native, &part.id, child, cx, out);
+            self.delegated(native, &part.id, child, scribe);
         }
     }
 }
@@ -82,7 +81,7 @@ fn call_of(part: &Part, directory: &str) -> ToolCall {
     let input = &part.state.input;
     let command = input["command"].as_str().filter(|_| kind == ToolKind::Execute).map(str::to_owned);
     let cwd = command.as_ref().map(|_| input["workdir"].as_str().unwrap_or(directory).to_owned());
-    // Before they are there, the arguments are an empty object.
+    // Until the arguments are known, they are an empty object.
     let input = if input.as_object().is_some_and(|input| input.is_empty()) { &Value::Null } else { input };
     ToolCall { name: part.tool.clone(), kind, command, cwd, input: input.clone() }
 }
@@ -92,15 +91,15 @@ fn title_of(state: &State) -> Option<String> {
     title.or_else(|| state.input["description"].as_str()).map(str::to_owned)
 }
 
-/// How a call ended, once it did.
+/// The outcome of a call that has ended.
 fn outcome_of(tool: &str, state: &State) -> Option<ToolOutcome> {
     let exit_code = state.metadata["exit"].as_i64();
     let status = match state.status.as_str() {
-        // A command that was stopped counts as completed there, and has no exit code.
+        // A stopped command counts as completed in OpenCode, and has no exit code.
         "completed" if state.metadata["exit"].is_null() && state.output.contains(ABORTED) => {
             ToolStatus::Cancelled
         }
-        // A tool that there is not, and a command that says so itself.
+        // A tool that does not exist, or a command that reports its own failure.
         "completed" if tool == "invalid" || exit_code.is_some_and(|code| code != 0) => ToolStatus::Failed,
         "completed" => ToolStatus::Completed,
         "error" if state.metadata["interrupted"] == true || is_stop(&state.error) => ToolStatus::Cancelled,

@@ -1,13 +1,13 @@
-//! Turns begin, rest and end.
+//! How turns begin, rest and end.
 //!
-//! A turn is over when OpenCode rests and every message of the model is done. It says that it rests before the last
-//! words of a turn that was stopped or failed, and then once more; the second time a new turn may be on its way
-//! already. So a rest counts for a turn only when the turn was heard of, and a rest with an open message waits a
-//! moment for its end; if that does not come, OpenCode is asked what it is at.
+//! A turn is over when OpenCode is idle and every message of the model is complete. If a turn was stopped or
+//! failed, OpenCode reports that it is idle before the turn's last messages, and then once more. By the
+//! second report, a new turn may have been sent already. So the report counts for a turn only if OpenCode has
+//! reported that turn. If a message is incomplete then, the driver waits a moment for its end. If the end
+//! does not come, the driver asks OpenCode for its status.
 
-use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
-use longshore_model::id::{Context, ItemId, TurnId};
+use longshore_model::id::{ItemId, TurnId};
 use longshore_model::item::{ToolOutcome, ToolStatus};
 use longshore_model::lifecycle::{TurnEnd, TurnErrorCode, TurnOutcome};
 use longshore_model::usage::Usage;
@@ -18,34 +18,29 @@ use super::conversation::{Author, ModelStep, OpenCodeConversation, OpenCodeMessa
 use super::errors::{error_of, failed, is_abort};
 use super::remarks::{usage_changed, usage_of};
 use super::{OpenCode, diffs};
+use crate::kit::Scribe;
 use crate::opencode::wire::{ErrorTold, Info, MessageUpdated, StatusTold};
 
-/// How long a message may stay open after OpenCode says that it rests.
+/// How long a message may stay incomplete after OpenCode reports that it is idle.
 const LAST_WORDS_MS: i64 = 2_000;
-/// How long until we ask again about a turn of which nothing is heard.
+/// How long the driver waits before it asks again about a silent turn.
 const ASK_AGAIN_MS: i64 = 30_000;
 
 impl OpenCode {
-    pub(super) fn message_told(
-        &mut self,
-        told: &MessageUpdated,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
-        self.message(&told.info, Some(raw), cx, out);
+    pub(super) fn message_told(&mut self, told: &MessageUpdated, scribe: &mut Scribe<'_>) {
+        self.message(&told.info, scribe);
     }
 
-    /// A message is there, or more is known of it.
-    pub(super) fn message(&mut self, info: &Info, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
+    /// Handles a message: a new message, or a change of a known message.
+    pub(super) fn message(&mut self, info: &Info, scribe: &mut Scribe<'_>) {
         match info.role.as_str() {
-            "user" => self.said_to_agent(info, raw, cx, out),
-            "assistant" => self.step_told(info, raw, cx, out),
+            "user" => self.said_to_agent(info, scribe),
+            "assistant" => self.step_told(info, scribe),
             _ => {}
         }
     }
 
-    fn said_to_agent(&mut self, info: &Info, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
+    fn said_to_agent(&mut self, info: &Info, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get_mut(&info.session_id) else { return };
         if !conversation.messages.contains_key(&info.id) {
             if is_past(conversation, info) {
@@ -54,9 +49,10 @@ impl OpenCode {
             conversation.since = info.time.created.unwrap_or(conversation.since);
             let author = if conversation.expected > 0 { Author::Ours } else { Author::Other };
             conversation.expected = conversation.expected.saturating_sub(1);
-            // Also of ours: what was said into a turn that was being stopped begins one of its own.
+            // This also applies to our own messages: a prompt for a turn that was being stopped begins a turn
+            // of its own.
             if conversation.turn.is_none() {
-                begin_by_itself(conversation, raw, cx, out);
+                begin_by_itself(conversation, scribe);
             }
             if let Some(turn) = &mut conversation.turn {
                 turn.heard = true;
@@ -65,35 +61,32 @@ impl OpenCode {
             let turn = conversation.turn_id();
             conversation.messages.insert(info.id.clone(), OpenCodeMessage { turn, author });
         }
-        let patch = diffs::turn_diff(&info.summary);
+        let patch = diffs::turn_diff(&info.summary, &conversation.directory);
         let turn = conversation.turn_of(&info.id);
         if let Some(known) = conversation.turn.as_mut().filter(|known| Some(known.id) == turn)
             && !patch.is_empty()
             && known.diff.as_ref() != Some(&patch)
         {
             known.diff = Some(patch.clone());
-            out.say(
-                conversation.session,
-                Draft::new(Body::TurnDiff).turn(turn).text(patch).raw(raw.cloned()),
-            );
+            scribe.quote(conversation.session, Draft::new(Body::TurnDiff).turn(turn).text(patch));
         }
     }
 
     /// A message of the model: one step of a turn.
-    fn step_told(&mut self, info: &Info, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
+    fn step_told(&mut self, info: &Info, scribe: &mut Scribe<'_>) {
         let native = &info.session_id;
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         if !conversation.messages.contains_key(&info.id) {
             if is_past(conversation, info) {
                 return;
             }
-            // The answer to something that was said in a turn that is over has no turn of its own.
+            // The answer to a prompt of a turn that is over belongs to no other turn.
             let answers = info.parent_id.as_ref().and_then(|parent| conversation.messages.get(parent));
             let turn = match answers {
                 Some(message) => message.turn,
                 None => {
                     if conversation.turn.is_none() {
-                        begin_by_itself(conversation, raw, cx, out);
+                        begin_by_itself(conversation, scribe);
                     }
                     conversation.turn_id()
                 }
@@ -123,25 +116,23 @@ impl OpenCode {
         }
         let window = conversation.uses.as_ref().and_then(|model| self.windows.get(model)).copied();
         if let Some(usage) = usage_changed(conversation, window) {
-            out.say(conversation.session, usage.raw(raw.filter(|_| !is_over).cloned()));
+            // If this event ends the turn, the end of the turn carries the event.
+            match is_over {
+                true => scribe.say(conversation.session, usage),
+                false => scribe.quote(conversation.session, usage),
+            }
         }
         if is_over {
-            self.finish(native, raw, out);
+            self.finish(native, scribe);
         }
     }
 
-    pub(super) fn status_told(
-        &mut self,
-        native: &str,
-        told: &StatusTold,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) {
+    pub(super) fn status_told(&mut self, native: &str, told: &StatusTold, scribe: &mut Scribe<'_>) {
         let status = &told.status;
         if status.kind == "idle" {
-            // `session.idle` follows and says the same; whichever ends the turn carries its end.
-            return self.rested(native, Some(raw), cx, out);
+            // `session.idle` follows and says the same. Whichever event ends the turn becomes the raw frame
+            // of the end.
+            return self.rested(native, scribe);
         }
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         if let Some(turn) = &mut conversation.turn {
@@ -153,36 +144,37 @@ impl OpenCode {
         if status.kind == "retry" {
             let attempt = status.attempt.unwrap_or(1);
             let message = status.message.as_deref().unwrap_or("the model did not answer");
-            // One line for all tries of one request: the newest takes the place of the one before.
-            let item = conversation.retrying.filter(|_| attempt > 1).unwrap_or_else(|| ItemId::mint(cx));
+            // One notice for all attempts of one request: the newest attempt replaces the previous one.
+            let item =
+                conversation.retrying.filter(|_| attempt > 1).unwrap_or_else(|| ItemId::mint(&mut scribe.cx));
             conversation.retrying = Some(item);
             let notice = Draft::new(Body::Notice { level: NoticeLevel::Warning })
                 .turn(conversation.turn_id())
                 .item(item);
             let text = format!("{message}; OpenCode tries again (attempt {attempt})");
-            out.say(conversation.session, notice.text(text).raw(raw.clone()));
+            scribe.quote(conversation.session, notice.text(text));
         }
     }
 
-    /// OpenCode says that a conversation rests.
-    pub(super) fn rested(&mut self, native: &str, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
+    /// OpenCode reports that a conversation is idle.
+    pub(super) fn rested(&mut self, native: &str, scribe: &mut Scribe<'_>) {
         let Some(turn) =
             self.conversations.get_mut(native).and_then(|conversation| conversation.turn.as_mut())
         else {
             return;
         };
         if !turn.heard {
-            // The last words of the turn before.
+            // The last messages of the previous turn.
             return;
         }
         if turn.is_done() {
-            return self.finish(native, raw, out);
+            return self.finish(native, scribe);
         }
         turn.resting = true;
-        turn.due = Some(cx.now.plus_millis(LAST_WORDS_MS));
+        turn.due = Some(scribe.cx.now.plus_millis(LAST_WORDS_MS));
     }
 
-    pub(super) fn went_wrong(&mut self, native: &str, told: &ErrorTold, raw: &Raw, out: &mut Output) {
+    pub(super) fn went_wrong(&mut self, native: &str, told: &ErrorTold, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         match &mut conversation.turn {
             Some(turn) if is_abort(&told.error) => turn.aborted = true,
@@ -191,17 +183,17 @@ impl OpenCode {
             None => {
                 let notice = Body::Notice { level: NoticeLevel::Error };
                 let text = error_of(&told.error).message;
-                out.say(conversation.session, Draft::new(notice).text(text).raw(raw.clone()));
+                scribe.quote(conversation.session, Draft::new(notice).text(text));
             }
         }
     }
 
-    /// Time has passed: turns that seem to be over are asked about.
-    pub(super) fn tick(&mut self, cx: &mut Context<'_>, out: &mut Output) {
+    /// Handles a tick: asks about turns that seem to be over.
+    pub(super) fn tick(&mut self, scribe: &mut Scribe<'_>) {
         let mut due: Vec<String> = Vec::new();
         for (native, conversation) in &mut self.conversations {
             if let Some(turn) =
-                conversation.turn.as_mut().filter(|turn| turn.due.is_some_and(|due| due <= cx.now))
+                conversation.turn.as_mut().filter(|turn| turn.due.is_some_and(|due| due <= scribe.cx.now))
             {
                 turn.due = None;
                 due.push(native.clone());
@@ -209,24 +201,22 @@ impl OpenCode {
         }
         due.sort();
         for native in due {
-            self.ask_status(&native, out);
+            self.ask_status(&native, scribe);
         }
     }
 
-    pub(super) fn ask_status(&mut self, native: &str, out: &mut Output) {
+    pub(super) fn ask_status(&mut self, native: &str, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get(native) else { return };
         let ask = OutgoingRequest::get("/session/status", &conversation.directory).of(conversation.session);
-        self.calls.send(ask, OpenCodeCall::Status { native: native.to_owned() }, out);
+        self.calls.send(ask, OpenCodeCall::Status { native: native.to_owned() }, scribe);
     }
 
-    /// What OpenCode is at; it lists only what works.
+    /// The status of OpenCode, which lists only conversations that work.
     pub(super) fn status_answered(
         &mut self,
         native: &str,
         answer: Result<Raw, String>,
-        raw: Option<&Raw>,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) {
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         let Some(turn) = &mut conversation.turn else { return };
@@ -237,29 +227,29 @@ impl OpenCode {
         if works {
             turn.resting = false;
             if !turn.heard || status.is_none() {
-                turn.due = Some(cx.now.plus_millis(ASK_AGAIN_MS));
+                turn.due = Some(scribe.cx.now.plus_millis(ASK_AGAIN_MS));
             }
         } else if turn.heard || turn.stopping {
-            self.finish(native, raw, out);
+            self.finish(native, scribe);
         } else {
             let (session, id) = (conversation.session, turn.id);
             conversation.turn = None;
             conversation.expected = 0;
             let text = "OpenCode took the prompt and did nothing about it.";
-            out.say(session, failed(TurnErrorCode::Timeout, text).turn(id).raw(raw.cloned()));
+            scribe.quote(session, failed(TurnErrorCode::Timeout, text).turn(id));
         }
     }
 
-    /// The turn is over.
-    pub(super) fn finish(&mut self, native: &str, raw: Option<&Raw>, out: &mut Output) {
+    /// Ends the turn.
+    pub(super) fn finish(&mut self, native: &str, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         let Some(turn) = conversation.turn.take() else { return };
-        // None of its tools outlives a turn.
+        // No tool call outlives its turn.
         for part in conversation.parts.values_mut().filter(|part| part.turn == Some(turn.id) && !part.done) {
             if let PartKind::Tool(_) = part.what {
                 part.done = true;
                 let left = Body::ToolFinished(ToolOutcome::of(ToolStatus::Cancelled));
-                out.say(conversation.session, Draft::new(left).turn(turn.id).item(part.item));
+                scribe.say(conversation.session, Draft::new(left).turn(turn.id).item(part.item));
             }
         }
         let (usage, cost_usd) = used(&turn);
@@ -276,29 +266,24 @@ impl OpenCode {
         let session = conversation.session;
         self.approvals.forget(session);
         self.questions.forget(session);
-        out.say(session, draft.raw(raw.cloned()));
-        self.delegated_turn_ended(native, outcome, turn.last_message, out);
+        scribe.quote(session, draft);
+        self.delegated_turn_ended(native, outcome, turn.last_message, scribe);
     }
 }
 
-/// Whether a message that is not known is none of the turn that runs or begins.
+/// Whether an unknown message belongs neither to the running turn nor to a turn that begins.
 fn is_past(conversation: &OpenCodeConversation, info: &Info) -> bool {
     info.time.created.is_some_and(|created| created < conversation.since)
 }
 
-/// A turn that nobody of ours asked for.
-fn begin_by_itself(
-    conversation: &mut OpenCodeConversation,
-    raw: Option<&Raw>,
-    cx: &mut Context<'_>,
-    out: &mut Output,
-) {
-    let id = TurnId::mint(cx);
+/// Begins a turn that no session of ours requested.
+fn begin_by_itself(conversation: &mut OpenCodeConversation, scribe: &mut Scribe<'_>) {
+    let id = TurnId::mint(&mut scribe.cx);
     conversation.begin(OpenCodeTurn::new(id)).heard = true;
-    out.say(conversation.session, Draft::new(Body::TurnStarted { prompt: None }).turn(id).raw(raw.cloned()));
+    scribe.quote(conversation.session, Draft::new(Body::TurnStarted { prompt: None }).turn(id));
 }
 
-/// What a turn used, and what it cost where OpenCode knows prices: it says 0 where it does not.
+/// The usage of a turn, and its cost if OpenCode knows the prices. If it does not, it reports 0.
 fn used(turn: &OpenCodeTurn) -> (Option<Usage>, Option<f64>) {
     let cost: f64 = turn.steps.values().map(|step| step.cost).sum();
     (usage_of(&turn.tokens()), (cost > 0.0).then_some(cost))

@@ -1,4 +1,4 @@
-//! Messages and what they are made of.
+//! Messages and their parts.
 
 use serde::Deserialize;
 use serde_json::Value;

@@ -240,7 +240,7 @@ pub struct Replied {
 /// `question.asked`, and an entry of `GET /question`.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
-pub struct Asked {
+pub struct OpenCodeQuestion {
     pub id: String,
     #[serde(rename = "sessionID")]
     pub session_id: String,

@@ -1,6 +1,6 @@
-//! One request to a server on loopback, on a connection of its own.
+//! One request to a server on loopback, on its own connection.
 //!
-//! Connections are not kept: to loopback they cost nothing, and one that is used once cannot be half dead.
+//! Connections are not reused: on loopback a connection costs nothing, and a new one cannot be half dead.
 
 use std::net::SocketAddr;
 use std::time::Duration;

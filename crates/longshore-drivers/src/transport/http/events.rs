@@ -1,7 +1,7 @@
-//! The stream of events: held open, opened again when it breaks, given up when the server is not there any more.
+//! The stream of events: held open, opened again when it breaks, given up when the server is gone.
 //!
-//! Every line of data is one message. Servers that spread a message over several lines would need more than this;
-//! none that we speak with does.
+//! Every line of data is one message. A server that spreads a message over several lines would need more;
+//! none of ours does.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub(crate) struct EventStream {
 }
 
 /// Nobody listens any more.
-struct Unheard;
+struct NoListener;
 
 impl EventStream {
     /// Until nobody listens, or the server is lost.
@@ -72,7 +72,7 @@ impl EventStream {
     }
 
     /// Until the stream breaks.
-    async fn listen(&self, mut body: Incoming) -> Result<Failure, Unheard> {
+    async fn listen(&self, mut body: Incoming) -> Result<Failure, NoListener> {
         self.say(StreamEvent::Connected).await?;
         let mut lines = Lines::new(self.limits.line, self.limits.kept);
         let why = loop {
@@ -107,7 +107,7 @@ impl EventStream {
         Ok(why)
     }
 
-    async fn say(&self, heard: StreamEvent) -> Result<(), Unheard> {
-        self.hear.send(heard).await.map_err(|_| Unheard)
+    async fn say(&self, heard: StreamEvent) -> Result<(), NoListener> {
+        self.hear.send(heard).await.map_err(|_| NoListener)
     }
 }

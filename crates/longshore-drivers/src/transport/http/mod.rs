@@ -1,13 +1,13 @@
 //! The HTTP transport: a process that is a server on loopback, beside its pipes.
 //!
-//! Like [`super::Stdio`], everything comes out of one method that may be dropped at any await. The server is not
-//! spoken to before it has said where it listens; what it is asked before that waits.
+//! As in [`super::Stdio`], everything comes from one method that may be dropped at any await. Requests wait until the
+//! server has said where it listens.
 //!
 //! | queue | bound | when it is full |
 //! |---|---|---|
-//! | requests | 256 waiting | [`Http::is_full`]: sessions are not heard; one that is sent all the same fails |
+//! | requests | 256 waiting | [`Http::is_full`]: the task reads no commands of sessions; a further request fails |
 //! | answers | [`Limits::line`] bytes each | the request fails |
-//! | events | 64 messages, [`Limits::line`] bytes each | the connection is not read, and the server waits |
+//! | events | 64 messages, [`Limits::line`] bytes each | the transport does not read the connection, and the server waits |
 
 mod client;
 mod events;
@@ -40,20 +40,20 @@ const EVENTS: usize = 64;
 /// What can happen to a server.
 #[derive(Debug)]
 pub enum HttpEvent {
-    /// It said something.
+    /// The server sent a message.
     Said(Said),
-    /// It said something that cannot be read.
+    /// The server sent something unreadable.
     Garbled {
         /// What could be saved.
         text: Raw,
         /// What was wrong.
         fault: RawFault,
     },
-    /// It is not there, though its process may be. Said once.
+    /// The server is gone, though its process may still run. Reported once.
     Lost(String),
 }
 
-/// A server and what goes on with it.
+/// A server and its connections.
 #[derive(Debug)]
 pub struct Http {
     server: Server,
@@ -106,7 +106,7 @@ impl Http {
         }
     }
 
-    /// The process wrote a line; it may be the one that says where it listens.
+    /// Takes a line of the process, which may name the server's address.
     pub fn line(&mut self, line: &str) {
         if self.peer.is_none()
             && let Some(at) = (self.server.listening)(line)
@@ -166,7 +166,7 @@ impl Http {
         }
     }
 
-    /// Waits for what happens next. Takes in answers and events only when `read` says so.
+    /// Waits for the next event. Reads answers and events only if `read` is set.
     ///
     /// May be dropped and called again.
     pub async fn next(&mut self, read: bool) -> HttpEvent {

@@ -1,8 +1,8 @@
-//! Where programs that call back are expected: by the session that they were started for, with a token of their own.
+//! The programs that are expected to call back: by session, each with its own token.
 //!
-//! The anchor says here whom it expects. Whoever serves the address that programs call passes their lines on here; which
-//! program it is for, this alone knows. So the two need not know each other, and the token that a program gets
-//! opens its own line and nothing else: the owner's is never given to an agent.
+//! The anchor registers here the program that it expects. The server of the address passes connections on
+//! here, and only this registry knows the process. So the two sides need not know each other. A program's
+//! token opens only its own connection; an agent never gets the owner's token.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -40,12 +40,13 @@ impl fmt::Debug for Expected {
     }
 }
 
-/// A program's line, for whoever serves it.
+/// A program's connection, for the server of the address.
 #[derive(Debug)]
 pub struct CallbackLine {
-    /// What the program says. It is gone when nobody wants to hear it any more.
+    /// Messages from the program. The channel closes when nobody reads them any more.
     pub said: mpsc::Sender<FromProgram>,
-    /// What it is told. It ends when another line has taken the place of this one, or the process is gone.
+    /// Messages to the program. The channel ends when another connection replaces this one, or when the
+    /// process ends.
     pub told: mpsc::Receiver<ToProgram>,
     /// The number of the last message that is known to have arrived. Dropped when the line breaks.
     pub arrived: watch::Sender<u64>,
@@ -104,7 +105,7 @@ impl Drop for Awaited {
 }
 
 impl CallbackRegistry {
-    /// Programs are told to call this address, to which a slash and the session are added.
+    /// Programs call this address, with a slash and the session added.
     pub fn at(address: impl Into<String>) -> Self {
         Self(Arc::new(CallbackTable { address: Some(address.into()), expected: Mutex::default() }))
     }
@@ -127,8 +128,8 @@ impl CallbackRegistry {
         lock(&self.0.expected).values().fold(false, |known, one| known | same(&one.token, token))
     }
 
-    /// A line to the process of this session, when the token is the one that it was given. It takes the place of the line
-    /// that was there.
+    /// The connection to the process of this session, if this is its token. It replaces an earlier
+    /// connection.
     pub fn answer(&self, session: SessionId, token: &str) -> Option<CallbackLine> {
         let expected = lock(&self.0.expected);
         let one = expected.get(&session).filter(|one| same(&one.token, token))?;

@@ -1,7 +1,7 @@
-//! Messages into lines, without those that were heard before.
+//! Cuts messages into lines, without lines that came before.
 //!
-//! Some programs say all that they remember again when they come back, since they cannot know what arrived. Their lines
-//! carry names of their own (`uuid`), so that the same line twice, byte for byte, is one line. It was kept the first time.
+//! Some programs repeat everything that they remember when they reconnect, because they cannot know what
+//! arrived. Their lines have ids (`uuid`), so an identical line is a repetition. The first one was kept.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};

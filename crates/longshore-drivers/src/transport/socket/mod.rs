@@ -1,22 +1,22 @@
-//! The socket transport: a process whose program calls us back, and speaks in lines over that connection.
+//! The socket transport: a process whose program connects to the hub and exchanges lines over that connection.
 //!
-//! Who serves the connection: the hub, at `/ws/cli/{session}`, and not the anchor on a port of its own. It has an address already,
-//! with guards against foreign pages, limits and patience, and one door is easier to watch than one per agent. It hands
-//! the connection over as a [`CallbackLine`] of three channels through [`CallbackRegistry`], so that neither side knows the other; what
-//! passes through them are the words of [`longshore_model::callback`], which an anchor elsewhere could be sent as well.
+//! The hub serves the connection, at `/ws/cli/{session}`; the anchor has no port. The hub already has an address with
+//! checks and limits, and one address is easier to guard than one per agent. The hub hands the connection over as a
+//! [`CallbackLine`] of three channels through [`CallbackRegistry`], so neither side knows the other. The channels carry
+//! the types of [`longshore_model::callback`], which could also go to an anchor elsewhere.
 //!
-//! - What the program is told before it has called is kept in order, and told when it has. What is not known to have
-//!   arrived is told again on the next line. See `told`.
-//! - A second call takes the place of the first: programs call again when they believe that their line is dead, which
-//!   we may not have noticed. What the first line still had to give is heard before the second one.
-//! - A program that does not call within [`Limits::attach`], or does not come back within it, is given up.
-//! - The end is a close code after which the program does not come back, but ends as it would at the end of its input.
+//! - Messages to the program wait, in order, until it connects. Messages that may not have arrived are sent again on the
+//!   next connection. See `unacked`.
+//! - A second connection replaces the first: programs reconnect when they believe that their connection is dead, which
+//!   the hub may not have noticed. The rest of the first connection is read before the second one.
+//! - If a program does not connect, or does not reconnect, within [`Limits::attach`], the anchor stops it.
+//! - The connection ends with a close code after which the program does not reconnect, but ends as at the end of its input.
 //!
 //! | queue | bound | when it is full |
 //! |---|---|---|
-//! | what the program is told | [`Limits::outgoing`] | [`Socket::is_full`]: sessions are not heard; after [`Limits::stuck`] without an arrival it is stopped |
-//! | what it says | one message here, 8 MiB and a message with whoever serves the line | the connection is not read |
-//! | lines that broke and still have something to give | 8 | the next call waits |
+//! | messages to the program | [`Limits::outgoing`] | [`Socket::is_full`]: the task reads no commands of sessions; after [`Limits::stuck`] without an arrival it stops the program |
+//! | messages from the program | one message here, 8 MiB and a message in the hub | the hub does not read the connection |
+//! | broken connections with unread messages | 8 | the next connection waits |
 
 mod callback_registry;
 mod dedup;
@@ -45,9 +45,9 @@ const LINES: usize = 8;
 pub enum SocketEvent {
     /// The program spoke; see [`Socket::line`].
     Said,
-    /// It does not take what it is told. Said once.
+    /// The program takes no messages. Reported once.
     Stuck,
-    /// It has no line, though its process may be there. Said once.
+    /// The program has no connection, though its process may still run. Reported once.
     Lost(String),
 }
 
@@ -103,8 +103,8 @@ impl Socket {
         }
     }
 
-    /// Lines to tell it, each without its line feed. They are told by [`Socket::next`]; once it is being stopped,
-    /// nothing more is.
+    /// Queues lines, each without its line feed. [`Socket::next`] sends them; nothing more is sent once the
+    /// program is being stopped.
     pub fn tell(&mut self, lines: impl IntoIterator<Item = String>) {
         if !self.stopping {
             self.told.push(lines);
@@ -121,14 +121,15 @@ impl Socket {
         self.lines.pop_front()
     }
 
-    /// Begins to stop it: once it was told everything, its line is closed for good.
+    /// Begins to stop the program: after the last message, its connection closes for good.
     pub fn stop(&mut self) {
         self.stopping = true;
     }
 
-    /// Waits for what happens next, and tells it meanwhile what it is to be told. Hears it only when `read` says so.
+    /// Waits for the next event, and sends messages meanwhile. Reads only if `read` is set.
     ///
-    /// May be dropped and called again. All lines of one [`SocketEvent::Said`] must be taken before the next call.
+    /// May be dropped and called again. All lines of one [`SocketEvent::Said`] must be taken before the next
+    /// call.
     pub async fn next(&mut self, read: bool) -> SocketEvent {
         loop {
             let writes = !self.told.all_written() || (self.stopping && !self.closed);
@@ -163,7 +164,7 @@ impl Socket {
         }
     }
 
-    /// The process is gone: takes in what its lines still have to give, which ends with them.
+    /// Reads the rest of the connections after the process has ended.
     pub async fn hear_last_words(&mut self) {
         if let Some(call) = self.awaited.door.waiting() {
             self.called(call);
@@ -232,7 +233,7 @@ impl Socket {
         let within = self.limits.attach.as_secs();
         match self.called {
             false => format!("it did not call back within {within} s"),
-            true => format!("its line broke and it did not call again within {within} s"),
+            true => format!("its connection broke and it did not connect again within {within} s"),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! What a program was told over its line and is not known to have.
+//! Messages to a program that may not have arrived.
 //!
-//! A message that was written to a connection is not a message that arrived: the connection may break with it on the way. So
-//! each is kept until it is known to have arrived, and is told again on the next line. A program may hear one twice; ours
-//! know a prompt that they have by its name.
+//! A message that was written to a connection may be lost when the connection breaks. So each message is kept
+//! until its arrival is known, and sent again on the next connection. A program may get a message twice;
+//! programs recognise a prompt that they have by its id.
 
 use std::collections::VecDeque;
 

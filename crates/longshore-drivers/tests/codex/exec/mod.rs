@@ -1,6 +1,6 @@
 //! `codex exec`: what no recording holds, and the shapes of old releases.
 
-mod desk;
+mod harness;
 mod robustness;
 mod runs;
 mod shapes;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use longshore_drivers::capture::{Capture, Direction, Play};
+use longshore_drivers::capture::{Capture, Direction, Player};
 use longshore_drivers::codex::exec::replay::{ExecPlayer, is_run};
 use longshore_drivers::codex::exec::{Exec, NAME, capabilities, name};
 use longshore_model::driver::{Driver, Input, Output};
@@ -10,10 +10,10 @@ use longshore_model::id::{Context, Ids};
 use longshore_model::time::Timestamp;
 
 use crate::codex::recordings;
-use crate::hearing::Heard;
+use crate::hearing::DriverRecordings;
 
-const HEARD: Heard =
-    Heard { driver: NAME, recordings: runs, fragile: &[], agent: |_| (name(), capabilities()) };
+const HEARD: DriverRecordings =
+    DriverRecordings { driver: NAME, recordings: runs, fragile: &[], agent: |_| (name(), capabilities()) };
 
 /// Those that hold nothing but runs.
 fn runs() -> Vec<(PathBuf, Capture)> {

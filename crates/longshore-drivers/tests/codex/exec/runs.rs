@@ -1,6 +1,6 @@
 //! How a process is started for what a session says.
 
-use longshore_model::anchor::{Query, Start};
+use longshore_model::anchor::{ModelsQuery, Start};
 use longshore_model::capability::Mode;
 use longshore_model::command::{AgentCommand, Attachment, AttachmentSource};
 use longshore_model::driver::{Input, Output, RunFile};
@@ -10,7 +10,7 @@ use longshore_model::lifecycle::{FaultCode, Ready};
 use longshore_model::mcp::{McpServer, McpTransport};
 use longshore_model::time::Timestamp;
 
-use super::desk::{Desk, THREAD, bodies, only_text};
+use super::harness::{DriverHarness, THREAD, bodies, only_text};
 
 fn arguments(out: &Output) -> String {
     out.run.as_ref().expect("a process").arguments.join(" ")
@@ -22,13 +22,13 @@ fn input(out: &Output) -> &str {
 
 #[test]
 fn a_session_is_ready_without_a_process_and_named_by_its_first() {
-    let mut desk = Desk::new();
-    let out = desk.open(Mode::Plan, Start::New);
+    let mut harness = DriverHarness::new();
+    let out = harness.open(Mode::Plan, Start::New);
     assert!(matches!(bodies(&out)[..], [Body::SessionReady(Ready { native: None, .. })]));
     assert!(out.run.is_none());
-    let (turn, out) = desk.prompt("hail");
+    let (turn, out) = harness.prompt("hail");
     assert_eq!((arguments(&out).as_str(), input(&out)), ("-s read-only -", "hail"));
-    let out = desk.kept(&serde_json::json!({"type": "thread.started", "thread_id": THREAD}));
+    let out = harness.kept(&serde_json::json!({"type": "thread.started", "thread_id": THREAD}));
     let [(_, draft)] = &out.said[..] else { panic!("{out:?}") };
     assert!(matches!(&draft.body, Body::SessionReady(ready) if ready.native.as_deref() == Some(THREAD)));
     assert_eq!(draft.turn, Some(turn));
@@ -36,15 +36,15 @@ fn a_session_is_ready_without_a_process_and_named_by_its_first() {
 
 #[test]
 fn the_command_line_says_what_is_so_at_the_moment() {
-    let mut desk = Desk::ready(Mode::AutoEdit, Start::New);
-    let (_, out) = desk.prompt("one");
+    let mut harness = DriverHarness::ready(Mode::AutoEdit, Start::New);
+    let (_, out) = harness.prompt("one");
     assert_eq!(arguments(&out), "-s workspace-write -");
-    desk.kept(&serde_json::json!({"type": "thread.started", "thread_id": THREAD}));
-    desk.kept(&serde_json::json!({"type": "turn.completed"}));
-    desk.ends(0, "");
-    desk.tell(AgentCommand::SetMode(Mode::Full));
-    desk.tell(AgentCommand::SetModel("gpt-5.5".to_owned()));
-    let (_, out) = desk.prompt("two");
+    harness.kept(&serde_json::json!({"type": "thread.started", "thread_id": THREAD}));
+    harness.kept(&serde_json::json!({"type": "turn.completed"}));
+    harness.ends(0, "");
+    harness.tell(AgentCommand::SetMode(Mode::Full));
+    harness.tell(AgentCommand::SetModel("gpt-5.5".to_owned()));
+    let (_, out) = harness.prompt("two");
     assert_eq!(arguments(&out), "-s danger-full-access -m gpt-5.5 resume thread-1 -");
 }
 
@@ -56,19 +56,19 @@ fn a_conversation_goes_on_from_where_it_is_said_to() {
         (Start::Fork { native: native() }, "-s read-only fork old -", "hail"),
         (Start::Told { story: "It was a heron.".to_owned() }, "-s read-only -", "It was a heron.\n\nhail"),
     ] {
-        let mut desk = Desk::new();
+        let mut harness = DriverHarness::new();
         let known = matches!(start, Start::Resume { .. }).then(native);
-        let out = desk.open(Mode::Plan, start);
+        let out = harness.open(Mode::Plan, start);
         assert!(matches!(&bodies(&out)[..], [Body::SessionReady(ready)] if ready.native == known));
-        let (_, out) = desk.prompt("hail");
+        let (_, out) = harness.prompt("hail");
         assert_eq!((arguments(&out).as_str(), input(&out)), (command_line, told));
     }
 }
 
 #[test]
 fn a_mode_in_which_it_would_ask_is_refused_with_those_that_it_has() {
-    let mut desk = Desk::new();
-    let out = desk.open(Mode::Ask, Start::New);
+    let mut harness = DriverHarness::new();
+    let out = harness.open(Mode::Ask, Start::New);
     assert!(matches!(bodies(&out)[..], [Body::SessionError(fault)] if fault.code == FaultCode::Refused));
     let text = only_text(&out);
     assert_eq!(
@@ -82,7 +82,7 @@ fn a_mode_in_which_it_would_ask_is_refused_with_those_that_it_has() {
 fn images_are_given_to_it_and_the_rest_is_named() {
     let of = |media_type: &str, source| Attachment { name: None, media_type: media_type.to_owned(), source };
     let path = |path: &str| AttachmentSource::Path(path.to_owned());
-    let mut desk = Desk::ready(Mode::Plan, Start::New);
+    let mut harness = DriverHarness::ready(Mode::Plan, Start::New);
     let attachments = vec![
         of("image/png", path("/w/a.png")),
         of("image/png", path("/w/a,b.png")),
@@ -91,7 +91,7 @@ fn images_are_given_to_it_and_the_rest_is_named() {
         of("text/plain", AttachmentSource::Data("aGk=".to_owned())),
         of("image/webp", AttachmentSource::Data("aGk=".to_owned())),
     ];
-    let (turn, out) = desk.prompt_with("look", attachments);
+    let (turn, out) = harness.prompt_with("look", attachments);
     assert_eq!(arguments(&out), "-s read-only --image=/w/a.png -");
     let (flag, extension, data) = ("--image=".to_owned(), "webp".to_owned(), "aGk=".to_owned());
     assert_eq!(out.run.as_ref().unwrap().files, [RunFile { flag, extension, data }]);
@@ -113,9 +113,9 @@ fn servers_of_tools_are_settings_on_the_command_line() {
     };
     let http = McpTransport::Http { url: "http://localhost/m".to_owned(), headers: pair("X-A", "é") };
     let named = |name: &str, transport| McpServer { name: name.to_owned(), transport };
-    let mut desk = Desk::new();
-    desk.open_with(Mode::Plan, Start::New, vec![named("demo", stdio), named("web", http)]);
-    let (_, out) = desk.prompt("go");
+    let mut harness = DriverHarness::new();
+    harness.open_with(Mode::Plan, Start::New, vec![named("demo", stdio), named("web", http)]);
+    let (_, out) = harness.prompt("go");
     let words = &out.run.as_ref().unwrap().arguments;
     assert_eq!(words[2], "-c");
     let demo =
@@ -128,19 +128,19 @@ fn servers_of_tools_are_settings_on_the_command_line() {
 
 #[test]
 fn without_words_it_is_told_something_all_the_same() {
-    let mut desk = Desk::ready(Mode::Plan, Start::New);
+    let mut harness = DriverHarness::ready(Mode::Plan, Start::New);
     let source = AttachmentSource::Path("/w/a.png".to_owned());
     let image = Attachment { name: None, media_type: "image/png".to_owned(), source };
-    let (_, out) = desk.prompt_with(" ", vec![image]);
+    let (_, out) = harness.prompt_with(" ", vec![image]);
     assert!(!input(&out).trim().is_empty());
 }
 
 #[test]
 fn it_says_whom_to_ask() {
-    let mut desk = Desk::new();
+    let mut harness = DriverHarness::new();
     let id = QueryId(Ids::seeded(1).next(Timestamp::default()));
-    let out =
-        desk.handle(Input::Ask { id, query: Query::Models { agent: "codex-exec".into(), anew: false } });
+    let out = harness
+        .handle(Input::Ask { id, query: ModelsQuery { agent: "codex-exec".into(), anew: false }.into() });
     let [(other, Err(text))] = &out.answers[..] else { panic!("{out:?}") };
     assert!(*other == id && text.contains("ask codex"), "{text}");
 }

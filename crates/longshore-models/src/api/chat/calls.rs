@@ -1,7 +1,8 @@
-//! Calls, put together per `index` over many chunks; they are whole when the answer says why it ended, or is over.
+//! Tool calls, assembled per `index` from many chunks. A call is complete when the service reports why the
+//! answer ended, or when the stream is over.
 //!
-//! Known and taken as meant: arguments that come whole, or as an object; ids that are missing or say the same twice;
-//! several calls that all have the index 0; an index that is missing; a name in pieces, or said again with every piece.
+//! Accepted variants: arguments as a whole, or as an object; ids that are missing or repeated; several calls
+//! that all have the index 0; a missing index; a name in pieces, or repeated with every piece.
 
 use std::sync::Arc;
 

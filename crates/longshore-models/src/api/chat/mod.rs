@@ -1,12 +1,12 @@
-//! OpenAI Chat Completions, as OpenAI and everybody who says to be compatible speaks it.
+//! OpenAI Chat Completions, as OpenAI and all compatible services speak it.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `write` | the body of a request |
 //! | `read` | the stream of an answer |
-//! | `calls` | calls that are put together over many chunks |
-//! | `thought` | thoughts, with all that their service wants to have back |
-//! | `words` | words in which a model of one's own hides thoughts and calls |
+//! | `calls` | calls, assembled from many chunks |
+//! | `thought` | thoughts, with the data that their service wants back |
+//! | `words` | thoughts and calls in the text of a local model |
 
 mod calls;
 mod read;

@@ -1,7 +1,7 @@
-//! The stream of an answer.
+//! Reads the stream of an answer.
 //!
-//! Known and taken as meant: all of it in one chunk; `finish_reason: stop` with calls; no `[DONE]`; a usage that comes with
-//! the last chunk, in one of its own, or never; the `function_call` of old; an error in any shape.
+//! Accepted variants: everything in one chunk; `finish_reason: stop` with calls; no `[DONE]`; usage in the
+//! last chunk, in its own chunk, or missing; the old `function_call`; an error in any shape.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::thought::Thought;
 use super::words::ChatText;
 use crate::api::failure::{Failure, FailureKind, is_error};
 use crate::api::text::Text;
-use crate::api::{Cached, Event, Finish, Reasoned, parse};
+use crate::api::{Event, Finish, InputDetails, OutputDetails, parse};
 use crate::tool::ToolDefinition;
 
 /// A chunk, read where it lies.
@@ -73,9 +73,9 @@ struct ChatUsage {
     #[serde(default)]
     completion_tokens: Option<u64>,
     #[serde(default)]
-    prompt_tokens_details: Option<Cached>,
+    prompt_tokens_details: Option<InputDetails>,
     #[serde(default)]
-    completion_tokens_details: Option<Reasoned>,
+    completion_tokens_details: Option<OutputDetails>,
 }
 
 impl ChatUsage {

@@ -1,8 +1,8 @@
-//! Thoughts, with all that their service wants to have back: the words of them (DeepSeek, Kimi), more about them
-//! (OpenRouter), what signs an answer or a call of it (Gemini).
+//! Thoughts, with the data that their service wants back: the text (DeepSeek, Kimi), more about the thought
+//! (OpenRouter), the signature of an answer or a call (Gemini).
 //!
-//! What is kept is an object whose fields go into the message of the assistant as they came; `tool_calls` has, in their
-//! order, what goes into the calls that follow, and `content` what stood in front of the words.
+//! The kept value is an object. Its fields go unchanged into the assistant's message. `tool_calls` has the
+//! data of the following calls, in their order; `content` has the text before the thought.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;

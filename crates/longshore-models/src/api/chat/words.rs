@@ -1,9 +1,9 @@
-//! Words in which a model of one's own hides thoughts and calls, where its server does not look for them: `<think>` at
-//! the beginning, and `<tool_call>` with JSON or with `<function=..>` in it. Templates of many models begin the thought
-//! themselves, in the prompt: then all words before a lone `</think>` are one.
+//! Finds thoughts and calls in the text of a local model whose server does not look for them: `<think>` at
+//! the beginning, and `<tool_call>` with JSON or with `<function=..>` in it. Templates of many models begin
+//! the thought themselves, in the prompt; then the text before a lone `</think>` is a thought.
 //!
-//! A call is taken for one only when the service gave none of its own, and there is such a tool. All else is said as it
-//! is, whole and in its order.
+//! A text counts as a call only if the service returned no calls itself and the named tool exists. All other
+//! text stays unchanged and in order.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a service is asked: one message for each speaker in turn, results of calls in messages of their own.
+//! Writes the body of a request: one message per speaker in turn, tool results as their own messages.
 
 use std::sync::Arc;
 

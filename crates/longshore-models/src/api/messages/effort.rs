@@ -1,5 +1,5 @@
-//! How hard the model is to think. Claude's newer generations take a word and think as they see fit; older ones, and most
-//! other services of this API, want to be told to think and how much.
+//! How hard the model thinks. Newer Claude models take a word and choose the budget themselves. Older ones,
+//! and most other services of this API, need a thinking budget.
 
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
-//! Anthropic Messages: turns of two speakers, each made of blocks. A thought is signed, and sent again as it came.
+//! Anthropic Messages: turns of two speakers, each made of blocks. A thought is signed, and goes back unchanged.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `write` | the body of a request |
-//! | `effort` | how hard the model is to think, in the words of its generation |
+//! | `effort` | how hard the model thinks, in the form of its generation |
 //! | `read` | the stream of an answer |
 
 mod effort;

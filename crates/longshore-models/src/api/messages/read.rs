@@ -1,4 +1,4 @@
-//! The stream of an answer: blocks that start, grow and stop.
+//! Reads the stream of an answer: blocks that start, grow and stop.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ struct MessagesEvent<'a> {
     #[serde(borrow, default)]
     delta: Option<BlockDelta<'a>>,
     #[serde(borrow, default)]
-    content_block: Option<Begun<'a>>,
+    content_block: Option<ContentBlock<'a>>,
     #[serde(default)]
     message: Option<MessageStart>,
     #[serde(default)]
@@ -42,7 +42,7 @@ struct BlockDelta<'a> {
 }
 
 #[derive(Deserialize)]
-struct Begun<'a> {
+struct ContentBlock<'a> {
     #[serde(rename = "type", borrow)]
     kind: Text<'a>,
     #[serde(borrow, default)]
@@ -71,7 +71,7 @@ struct MessageStart {
 #[derive(Deserialize)]
 struct Whole<'a> {
     #[serde(borrow, default)]
-    content: Option<Vec<Begun<'a>>>,
+    content: Option<Vec<ContentBlock<'a>>>,
     #[serde(borrow, default)]
     stop_reason: Option<Text<'a>>,
     #[serde(default)]
@@ -207,7 +207,7 @@ impl MessagesReader {
         };
     }
 
-    fn begin(&mut self, index: u64, begun: Begun<'_>, tell: &mut dyn FnMut(Event<'_>)) {
+    fn begin(&mut self, index: u64, begun: ContentBlock<'_>, tell: &mut dyn FnMut(Event<'_>)) {
         let block = match &*begun.kind.0 {
             "text" => {
                 let text = begun.text.unwrap_or_default().0;

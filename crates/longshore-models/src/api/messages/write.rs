@@ -1,4 +1,4 @@
-//! What a service is asked: blocks of the same speaker in one message, results before words.
+//! Writes the body of a request: blocks of one speaker in one message, results before text.
 
 use serde_json::{Value, json};
 

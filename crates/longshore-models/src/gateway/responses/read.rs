@@ -1,4 +1,4 @@
-//! Requests of OpenAI Responses: a list of items, each said, called or answered.
+//! Requests of OpenAI Responses: a list of items, each a message, a call or a result.
 
 use crate::api::{RequestOptions, Strict};
 use crate::history::HistoryPart;

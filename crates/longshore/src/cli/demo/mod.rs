@@ -1,4 +1,4 @@
-//! `longshore demo`: all of it in half a minute, without an account and without a network.
+//! `longshore demo`: shows everything in half a minute, without an account and without a network.
 
 mod stage;
 mod words;

@@ -18,7 +18,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::cli::hub_server::{HubServer, Keep};
 use crate::cli::token_file;
-use crate::client::{Client, News};
+use crate::client::{Client, HubNotification};
 use crate::config::{Config, Durability, Places};
 use crate::demo::{DemoFolder, Story, StorySession};
 use crate::dial::Trust;
@@ -225,9 +225,11 @@ async fn stand(door: Door, part: &StorySession, project: &Path) -> Result<Sessio
     let _: Value = client.call("subscribe", from_the_start).await?;
     loop {
         match client.news().await? {
-            News::Event(_, event) if part.until.is_reached_by(&event.body) => return Ok(session.session_id),
-            News::Event(..) => {}
-            News::Resume(session, after) => {
+            HubNotification::Event(_, event) if part.until.is_reached_by(&event.body) => {
+                return Ok(session.session_id);
+            }
+            HubNotification::Event(..) => {}
+            HubNotification::Resume(session, after) => {
                 let _: Value =
                     client.call("subscribe", json!({ "session": session, "after": after })).await?;
             }

@@ -1,4 +1,4 @@
-//! What the demo says itself, before and after the session.
+//! The demo's own texts, before and after the session.
 
 use std::path::Path;
 

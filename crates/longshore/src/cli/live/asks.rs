@@ -1,4 +1,4 @@
-//! What waits for the person who watches: kept in mind, asked for, answered.
+//! The approvals and questions of a session that a person watches: remembered, shown, answered.
 
 use std::collections::VecDeque;
 

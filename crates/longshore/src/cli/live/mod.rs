@@ -24,7 +24,7 @@ use super::line::InputLine;
 use super::responder::{Responder, Typed};
 use super::slash;
 use super::terminal::{Screen, is_interactive, note, now, put_line, typed_lines};
-use crate::client::{Client, News};
+use crate::client::{Client, HubNotification};
 use crate::config::Places;
 use crate::render::human::short_id;
 use crate::render::{Renderer, SPINNER_PACE};
@@ -280,10 +280,10 @@ impl Live {
         Ok(self.screen.draw(shown)?)
     }
 
-    async fn news(&mut self, news: News) -> Result<Option<WatchEnd>> {
+    async fn news(&mut self, news: HubNotification) -> Result<Option<WatchEnd>> {
         let (json, event) = match news {
-            News::Event(json, event) => (json, event),
-            News::Resume(session, after) => {
+            HubNotification::Event(json, event) => (json, event),
+            HubNotification::Resume(session, after) => {
                 let _: Value =
                     self.client.call("subscribe", json!({ "session": session, "after": after })).await?;
                 return Ok(None);

@@ -1,4 +1,4 @@
-//! What the person who watches says: prompts, and commands behind a slash.
+//! The input of a person who watches: prompts, and commands behind a slash.
 
 use anyhow::Result;
 use longshore_model::capability::{Mode, ModelInfo};

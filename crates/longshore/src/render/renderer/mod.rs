@@ -1,4 +1,4 @@
-//! The renderer: one event in, the text to print now out.
+//! The renderer: takes one event, returns the text to print now.
 
 mod talk;
 mod work;
@@ -20,10 +20,10 @@ use super::style::{Show, Style};
 use super::tool::ToolCard;
 use super::{ask, fold, lifecycle, question};
 
-/// Draws the events of one session as they come. Pure: what it prints is a function of what it was given.
+/// Draws the events of one session as they come. It is pure: its output depends only on its input.
 ///
-/// It keeps what is still growing and forgets it when it is done, so that a long session costs no more than its
-/// open items.
+/// It keeps what still grows and forgets what is finished, so a long session costs no more than its open
+/// items.
 #[derive(Debug)]
 pub struct Renderer {
     style: Style,
@@ -95,7 +95,7 @@ impl Renderer {
         self
     }
 
-    /// An approval that is known to be decided by now. Nobody needs its box any more; its answer will be told.
+    /// Notes an approval that is already decided. It needs no box any more; its decision will follow.
     pub fn decided_since(&mut self, event: &Event, request: &ApprovalRequest) {
         let (ask, brief) = (AskId::Approval(request.approval), ask::brief(&request.subject));
         self.asks.push(OpenAsk { ask, since: event.at, item: event.item, brief, request: None });
@@ -109,7 +109,7 @@ impl Renderer {
         }
     }
 
-    /// The terminal has another width now; what is printed already stays as it is.
+    /// Sets a new width of the terminal; printed text stays as it is.
     pub fn resize(&mut self, width: usize) {
         self.style.width = width;
     }
@@ -123,7 +123,7 @@ impl Renderer {
         printed
     }
 
-    /// A remark of the program itself, between what the agent says.
+    /// A remark of the program itself, between the agent's messages.
     pub fn aside(&mut self, text: &str) -> String {
         self.remark(text)
     }
@@ -346,7 +346,7 @@ impl Renderer {
         self.tools.iter_mut().find(|tool| tool.item == item && item.is_some())
     }
 
-    /// Nothing more comes: prints what was still held back.
+    /// Prints everything that was held back, at the end.
     pub fn finish(&mut self) -> String {
         let mut printed = String::new();
         for (voice, item, prose) in std::mem::take(&mut self.prose) {
@@ -357,7 +357,7 @@ impl Renderer {
         printed
     }
 
-    /// What goes on right now, in one line without a newline; none when nothing does.
+    /// The current activity, in one line without a newline; none if there is none.
     pub fn status(&self, now: Timestamp) -> Option<String> {
         self.doing().map(|doing| status::line(&doing, now, &self.style))
     }

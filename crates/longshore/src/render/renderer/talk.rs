@@ -1,4 +1,4 @@
-//! What is said: texts that grow, thoughts, plans, messages of people.
+//! Messages: growing texts, thoughts, plans, messages of people.
 
 use longshore_model::command::Attachment;
 use longshore_model::event::Event;

@@ -1,4 +1,4 @@
-//! What is done: tools, changes, and what a person is asked first.
+//! Work: tools, file changes, and the approvals before them.
 
 use longshore_model::approval::{ApprovalRequest, Subject};
 use longshore_model::event::Event;

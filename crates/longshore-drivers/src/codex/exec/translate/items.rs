@@ -1,8 +1,6 @@
 //! What a turn is made of: messages, thoughts, lists of steps, changes, calls of tools.
 
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
-use longshore_model::id::Context;
+use longshore_model::event::{Body, Draft, NoticeLevel};
 use longshore_model::item::{
     FileChange, FileChangeKind, FileDiff, PlanStatus, PlanStep, ToolCall, ToolOutcome, ToolStatus,
 };
@@ -12,22 +10,21 @@ use super::{ExecConversation, WireError};
 use crate::codex::exec::wire::{Called, Change, Fields, Returned, Step, Todo};
 use crate::codex::translate::tools::{call_of, called, outcome_of, status_of, title_of};
 use crate::codex::wire::snake;
+use crate::kit::Scribe;
 
 impl ExecConversation {
     pub(super) fn item(
         &mut self,
         step: Step,
         mut item: Fields,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
+        scribe: &mut Scribe<'_>,
     ) -> Result<(), WireError> {
         let Some(running) = &mut self.running else { return Ok(()) };
         let (changes, todos) = (item.remove("changes"), item.remove("items"));
         let message = item.get("message").and_then(Value::as_str).map(str::to_owned);
         let item = snake::item_of(item)?;
         let (session, turn) = (self.launch.session, running.turn);
-        let (known, fresh) = running.item(&item.id, cx);
+        let (known, fresh) = running.item(&item.id, &mut scribe.cx);
         if !known.open {
             return Ok(());
         }
@@ -62,7 +59,7 @@ impl ExecConversation {
             ("error", Step::Completed) => {
                 known.open = false;
                 let text = message.unwrap_or(item.text);
-                self.notice(NoticeLevel::Warning, text, Some(raw), out);
+                self.notice(NoticeLevel::Warning, text, scribe);
                 return Ok(());
             }
             (_, step) => {
@@ -81,7 +78,7 @@ impl ExecConversation {
                     },
                     Step::Completed => {
                         if let Some(draft) = news {
-                            out.say(session, draft.turn(turn).item(id));
+                            scribe.say(session, draft.turn(turn).item(id));
                         }
                         let (outcome, text) = outcome_of(item);
                         let mut draft = Draft::new(Body::ToolFinished(outcome));
@@ -92,12 +89,12 @@ impl ExecConversation {
             }
         };
         known.open &= step != Step::Completed;
-        out.say(session, draft.turn(turn).item(id).raw(raw.clone()));
+        scribe.quote(session, draft.turn(turn).item(id));
         Ok(())
     }
 
     /// A tool is called, in the words of an old release.
-    pub(super) fn called(&mut self, call: Called, raw: &Raw, cx: &mut Context<'_>, out: &mut Output) {
+    pub(super) fn called(&mut self, call: Called, scribe: &mut Scribe<'_>) {
         let Some(running) = &mut self.running else { return };
         let Called { id, name, arguments } = call;
         if id.is_empty() {
@@ -105,29 +102,29 @@ impl ExecConversation {
             running.items.remove("");
         }
         let turn = running.turn;
-        let (known, fresh) = running.item(&id, cx);
+        let (known, fresh) = running.item(&id, &mut scribe.cx);
         if fresh {
             let call = called(&name, arguments, &self.launch.cwd);
             known.call = Some(call.clone());
             let title = call.command.clone().unwrap_or(name);
             let draft = Draft::new(Body::ToolStarted(call)).turn(turn).item(known.id).text(title);
-            out.say(self.launch.session, draft.raw(raw.clone()));
+            scribe.quote(self.launch.session, draft);
         }
     }
 
     /// A tool has ended, in the words of an old release.
-    pub(super) fn returned(&mut self, result: Returned, raw: &Raw, cx: &mut Context<'_>, out: &mut Output) {
+    pub(super) fn returned(&mut self, result: Returned, scribe: &mut Scribe<'_>) {
         let Some(running) = &mut self.running else { return };
         let Returned { id, ok, output, error } = result;
         let (session, turn) = (self.launch.session, running.turn);
-        let (known, fresh) = running.item(&id, cx);
+        let (known, fresh) = running.item(&id, &mut scribe.cx);
         if !known.open {
             return;
         }
         known.open = false;
         let item = known.id;
         if fresh {
-            out.say(session, Draft::new(Body::ToolStarted(ToolCall::unknown())).turn(turn).item(item));
+            scribe.say(session, Draft::new(Body::ToolStarted(ToolCall::unknown())).turn(turn).item(item));
         }
         let (printed, data) = match output {
             Value::String(text) => (Some(text), Value::Null),
@@ -135,12 +132,12 @@ impl ExecConversation {
         };
         let status = if ok { ToolStatus::Completed } else { ToolStatus::Failed };
         let outcome = ToolOutcome { result: data, ..ToolOutcome::of(status) };
-        let mut draft = Draft::new(Body::ToolFinished(outcome)).turn(turn).item(item).raw(raw.clone());
+        let mut draft = Draft::new(Body::ToolFinished(outcome)).turn(turn).item(item);
         draft.text = match (printed, error) {
             (Some(printed), Some(error)) => Some(format!("{printed}\n{error}")),
             (printed, error) => printed.or(error),
         };
-        out.say(session, draft);
+        scribe.quote(session, draft);
     }
 }
 

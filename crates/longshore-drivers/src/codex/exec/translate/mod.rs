@@ -17,7 +17,7 @@ use longshore_model::anchor::{Launch, Start};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
 use longshore_model::driver::{Driver, Input, Output};
-use longshore_model::event::{Body, Draft, NoticeLevel, Raw, RawFault};
+use longshore_model::event::{Body, Draft, NoticeLevel, RawFault};
 use longshore_model::id::{Context, SessionId};
 use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
 use longshore_model::time::Timestamp;
@@ -26,8 +26,8 @@ use longshore_model::usage::Usage;
 use self::runs::ExecPrompt;
 use self::turns::ExecRun;
 use super::MODES;
-use super::wire::{self, Said};
-use crate::wire_error::WireError;
+use super::wire::{self, ExecEvent};
+use crate::kit::{Scribe, WireError};
 
 /// The driver of one session.
 #[derive(Debug, Default)]
@@ -54,13 +54,13 @@ impl Exec {
         Self::default()
     }
 
-    fn open(&mut self, launch: Launch, out: &mut Output) {
+    fn open(&mut self, launch: Launch, scribe: &mut Scribe<'_>) {
         let session = launch.session;
         if !MODES.contains(&launch.mode) {
             let text = refused(launch.mode);
             let fault = Body::SessionError(SessionFault { code: FaultCode::Refused });
-            out.say(session, Draft::new(fault).text(text.clone()));
-            out.finished = Some(text);
+            scribe.say(session, Draft::new(fault).text(text.clone()));
+            scribe.out.finished = Some(text);
             return;
         }
         let native = match &launch.start {
@@ -73,22 +73,19 @@ impl Exec {
             Start::Resume { .. } | Start::Fork { .. } => None,
         };
         let ready = Ready { native, version: None, model: launch.model.clone(), transcript: None };
-        out.say(session, Draft::new(Body::SessionReady(ready)));
+        scribe.say(session, Draft::new(Body::SessionReady(ready)));
         self.conversation = Some(ExecConversation { launch, used, running: None, next: None });
     }
 
     /// A line of theirs. What comes of it carries the line; a line that nothing comes of is kept as it is.
-    fn line(&mut self, raw: &Raw, cx: &mut Context<'_>, out: &mut Output) {
+    fn line(&mut self, line: &str, scribe: &mut Scribe<'_>) {
         let Some(conversation) = &mut self.conversation else { return };
-        let before = out.said.len();
-        let (kind, fault) = match wire::read(raw) {
-            Ok(line) => {
-                (line.kind, conversation.hear(line.said, raw, cx, out).err().map(|_| RawFault::Malformed))
-            }
+        let (kind, fault) = match wire::read(line) {
+            Ok(line) => (line.kind, conversation.hear(line.said, scribe).err().map(|_| RawFault::Malformed)),
             Err(_) => ("malformed".to_owned(), Some(RawFault::Malformed)),
         };
-        if !out.said[before..].iter().any(|(_, draft)| draft.raw.is_some()) {
-            conversation.keep(raw, kind, fault, out);
+        if !scribe.has_quoted() {
+            conversation.keep(kind, fault, scribe);
         }
     }
 }
@@ -99,45 +96,39 @@ impl ExecConversation {
     }
 
     /// A line of the process that runs.
-    fn hear(
-        &mut self,
-        said: Said,
-        raw: &Raw,
-        cx: &mut Context<'_>,
-        out: &mut Output,
-    ) -> Result<(), WireError> {
-        let failed = matches!(said, Said::TurnFailed(_));
+    fn hear(&mut self, said: ExecEvent, scribe: &mut Scribe<'_>) -> Result<(), WireError> {
+        let failed = matches!(said, ExecEvent::TurnFailed(_));
         let Some(running) = &mut self.running else { return Ok(()) };
         // An error that fails the turn is told when it does, a moment later and in the same words.
         if let Some(text) = running.untold.take().filter(|_| !failed) {
-            self.notice(NoticeLevel::Warning, text, None, out);
+            self.notice(NoticeLevel::Warning, text, &mut scribe.bare());
         }
         match said {
-            Said::ThreadStarted(thread) => self.named(thread, raw, out),
-            Said::Item(step, item) => return self.item(step, item, raw, cx, out),
-            Said::TurnCompleted(usage) => self.turn_completed(usage, raw, cx, out),
-            Said::TurnFailed(message) => self.turn_failed(message, raw, cx, out),
-            Said::Error(message) => self.went_wrong(message, raw, out),
-            Said::Called(call) => self.called(call, raw, cx, out),
-            Said::Returned(result) => self.returned(result, raw, cx, out),
-            Said::Other => {}
+            ExecEvent::ThreadStarted(thread) => self.named(thread, scribe),
+            ExecEvent::Item(step, item) => return self.item(step, item, scribe),
+            ExecEvent::TurnCompleted(usage) => self.turn_completed(usage, scribe),
+            ExecEvent::TurnFailed(message) => self.turn_failed(message, scribe),
+            ExecEvent::Error(message) => self.went_wrong(message, scribe),
+            ExecEvent::Called(call) => self.called(call, scribe),
+            ExecEvent::Returned(result) => self.returned(result, scribe),
+            ExecEvent::Other => {}
         }
         Ok(())
     }
 
-    fn tell(&mut self, command: AgentCommand, out: &mut Output) {
+    fn tell(&mut self, command: AgentCommand, scribe: &mut Scribe<'_>) {
         match command {
             AgentCommand::Prompt { turn, text, attachments, .. } => {
-                self.prompt(ExecPrompt { turn, text, attachments }, out);
+                self.prompt(ExecPrompt { turn, text, attachments }, scribe);
             }
-            AgentCommand::Interrupt { turn } => self.interrupt(turn, out),
+            AgentCommand::Interrupt { turn } => self.interrupt(turn, scribe),
             AgentCommand::SetMode(mode) => self.launch.mode = mode,
             AgentCommand::SetModel(model) => self.launch.model = Some(model),
             AgentCommand::Steer { text, .. } => {
                 let fault = Body::SessionError(SessionFault { code: FaultCode::Refused });
                 let text =
                     format!("codex exec takes nothing into a running turn and never heard this: {text}");
-                out.say(self.session(), Draft::new(fault).text(text));
+                scribe.say(self.session(), Draft::new(fault).text(text));
             }
             // It asks nothing, delegates nothing through us, and what a thread is called is no concern of its.
             AgentCommand::Child { .. }
@@ -150,16 +141,15 @@ impl ExecConversation {
     }
 
     /// Keeps a line as it came.
-    fn keep(&self, raw: &Raw, kind: String, fault: Option<RawFault>, out: &mut Output) {
+    fn keep(&self, kind: String, fault: Option<RawFault>, scribe: &mut Scribe<'_>) {
         let turn = self.running.as_ref().map(|running| running.turn);
-        out.say(self.session(), Draft::new(Body::Raw { kind, fault }).turn(turn).raw(raw.clone()));
+        scribe.keep(self.session(), turn, kind, fault);
     }
 
     /// Says a line to people.
-    fn notice(&self, level: NoticeLevel, text: String, raw: Option<&Raw>, out: &mut Output) {
+    fn notice(&self, level: NoticeLevel, text: String, scribe: &mut Scribe<'_>) {
         let turn = self.running.as_ref().map(|running| running.turn);
-        let draft = Draft::new(Body::Notice { level }).turn(turn).text(text);
-        out.say(self.session(), draft.raw(raw.cloned()));
+        scribe.notice(self.session(), turn, level, text);
     }
 }
 
@@ -172,31 +162,32 @@ fn refused(mode: Mode) -> String {
 impl Driver for Exec {
     fn handle(&mut self, input: Input, cx: &mut Context<'_>, out: &mut Output) {
         match input {
-            Input::Open(launch) => self.open(launch, out),
+            Input::Open(launch) => self.open(launch, &mut Scribe::new(cx, out)),
             Input::Ask { id, .. } => {
                 let answer =
                     "codex exec answers no questions; ask codex, whose threads and models are the same";
                 out.answers.push((id, Err(answer.to_owned())));
             }
-            Input::Line(raw) => self.line(&raw, cx, out),
+            Input::Line(raw) => self.line(&raw, &mut Scribe::hearing(&raw, cx, out)),
             Input::Garbled { text, fault } => {
                 if let Some(conversation) = &self.conversation {
-                    conversation.keep(&text, "garbled".to_owned(), Some(fault), out);
+                    let scribe = &mut Scribe::hearing(&text, cx, out);
+                    conversation.keep("garbled".to_owned(), Some(fault), scribe);
                 }
             }
             Input::Tell { command, .. } => {
                 if let Some(conversation) = &mut self.conversation {
-                    conversation.tell(command, out);
+                    conversation.tell(command, &mut Scribe::new(cx, out));
                 }
             }
             Input::Ended { sleep, reason } => {
                 if let Some(conversation) = &mut self.conversation {
-                    conversation.ended(&sleep, reason, out);
+                    conversation.ended(&sleep, reason, &mut Scribe::new(cx, out));
                 }
             }
             Input::Tick => {
                 if let Some(conversation) = &mut self.conversation {
-                    conversation.tick(cx.now, out);
+                    conversation.tick(&mut Scribe::new(cx, out));
                 }
             }
             // It is one conversation, no server, and does its work itself.

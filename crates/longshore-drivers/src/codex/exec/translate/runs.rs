@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use longshore_model::anchor::Start;
 use longshore_model::capability::Mode;
 use longshore_model::command::{Attachment, AttachmentSource};
-use longshore_model::driver::{Output, Run, RunFile};
+use longshore_model::driver::{Run, RunFile};
 use longshore_model::event::NoticeLevel;
 use longshore_model::id::TurnId;
 use longshore_model::mcp::{McpServer, McpTransport};
 
 use super::ExecConversation;
 use super::turns::ExecRun;
+use crate::kit::Scribe;
 
 /// What a model is asked when somebody sends images and no words; without words it would not be asked at all.
 const NO_WORDS: &str = "(see what is attached)";
@@ -30,7 +31,7 @@ pub(super) struct ExecPrompt {
 
 impl ExecConversation {
     /// Starts a process for a prompt, once the one before is gone.
-    pub(super) fn prompt(&mut self, said: ExecPrompt, out: &mut Output) {
+    pub(super) fn prompt(&mut self, said: ExecPrompt, scribe: &mut Scribe<'_>) {
         if self.running.is_some() {
             self.next = Some(said);
             return;
@@ -54,7 +55,7 @@ impl ExecConversation {
         }
         let mut run = Run { arguments, env, ..Run::default() };
         for attachment in attachments {
-            self.attach(attachment, &mut run, &mut words, out);
+            self.attach(attachment, &mut run, &mut words, scribe);
         }
         match &self.launch.start {
             Start::Resume { native } => run.arguments.extend(["resume".to_owned(), native.clone()]),
@@ -63,11 +64,17 @@ impl ExecConversation {
         }
         run.arguments.push("-".to_owned());
         run.input = if words.is_empty() { NO_WORDS.to_owned() } else { words.join("\n\n") };
-        out.run = Some(run);
+        scribe.out.run = Some(run);
     }
 
     /// Images go onto the command line, other files of its own machine and addresses into the words.
-    fn attach(&self, attachment: Attachment, run: &mut Run, words: &mut Vec<String>, out: &mut Output) {
+    fn attach(
+        &self,
+        attachment: Attachment,
+        run: &mut Run,
+        words: &mut Vec<String>,
+        scribe: &mut Scribe<'_>,
+    ) {
         let Attachment { name, media_type, source } = attachment;
         let image = media_type.strip_prefix("image/");
         match (source, image) {
@@ -85,7 +92,7 @@ impl ExecConversation {
                 let name = name.unwrap_or(media_type);
                 let text =
                     format!("Codex takes images and files of its own machine; {name} was not passed on.");
-                self.notice(NoticeLevel::Warning, text, None, out);
+                self.notice(NoticeLevel::Warning, text, scribe);
             }
         }
     }

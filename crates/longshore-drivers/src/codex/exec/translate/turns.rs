@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use longshore_model::anchor::Start;
-use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
+use longshore_model::event::{Body, Draft, NoticeLevel};
 use longshore_model::id::{Context, ItemId, TurnId};
 use longshore_model::item::{PlanStep, ToolCall, ToolOutcome, ToolStatus};
 use longshore_model::lifecycle::{
@@ -17,6 +16,7 @@ use super::ExecConversation;
 use crate::codex::exec::wire::Tokens;
 use crate::codex::translate::turns::{failed, turn_error};
 use crate::codex::wire::TurnError;
+use crate::kit::Scribe;
 
 /// How long a process may take to end when its turn has.
 const ENDS_WITHIN_MS: i64 = 10_000;
@@ -73,7 +73,7 @@ impl ExecRun {
 
 impl ExecConversation {
     /// The thread has a name; from now on it is resumed by it.
-    pub(super) fn named(&mut self, thread: String, raw: &Raw, out: &mut Output) {
+    pub(super) fn named(&mut self, thread: String, scribe: &mut Scribe<'_>) {
         let Some(running) = &mut self.running else { return };
         running.named = true;
         let resumes = Start::Resume { native: thread.clone() };
@@ -82,67 +82,61 @@ impl ExecConversation {
             let model = self.launch.model.clone();
             let ready = Ready { native: Some(thread), version: None, model, transcript: None };
             let draft = Draft::new(Body::SessionReady(ready)).turn(running.turn);
-            out.say(self.launch.session, draft.raw(raw.clone()));
+            scribe.quote(self.launch.session, draft);
         }
     }
 
-    pub(super) fn turn_completed(
-        &mut self,
-        usage: Option<Tokens>,
-        raw: &Raw,
-        cx: &Context<'_>,
-        out: &mut Output,
-    ) {
+    pub(super) fn turn_completed(&mut self, usage: Option<Tokens>, scribe: &mut Scribe<'_>) {
         let Some(running) = self.running.as_ref().filter(|running| !running.over) else { return };
         let mut end = TurnEnd::of(TurnOutcome::Completed);
         if let Some(total) = usage.map(total_of) {
             end.usage = running.used.map(|before| total.since(&before));
             self.used = Some(total);
-            out.say(self.session(), Draft::new(Body::UsageUpdated(total)).turn(running.turn));
+            scribe.say(self.session(), Draft::new(Body::UsageUpdated(total)).turn(running.turn));
         }
-        self.turn_over(Draft::new(Body::TurnFinished(end)).raw(raw.clone()), cx.now, out);
+        self.turn_over(Draft::new(Body::TurnFinished(end)), scribe);
     }
 
-    pub(super) fn turn_failed(&mut self, message: String, raw: &Raw, cx: &Context<'_>, out: &mut Output) {
+    pub(super) fn turn_failed(&mut self, message: String, scribe: &mut Scribe<'_>) {
         let error = turn_error(&TurnError { message, ..TurnError::default() });
         let text = error.message.clone();
         let end = TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Failed) };
-        self.turn_over(Draft::new(Body::TurnFinished(end)).text(text).raw(raw.clone()), cx.now, out);
+        self.turn_over(Draft::new(Body::TurnFinished(end)).text(text), scribe);
     }
 
     /// The turn is over; its process should end now.
-    fn turn_over(&mut self, end: Draft, now: Timestamp, out: &mut Output) {
+    fn turn_over(&mut self, end: Draft, scribe: &mut Scribe<'_>) {
         let Some(running) = self.running.as_mut().filter(|running| !running.over) else { return };
         running.over = true;
-        running.due = Some(now.plus_millis(ENDS_WITHIN_MS));
-        out.say(self.launch.session, end.turn(running.turn));
+        running.due = Some(scribe.cx.now.plus_millis(ENDS_WITHIN_MS));
+        scribe.quote(self.launch.session, end.turn(running.turn));
     }
 
     /// `error`: an attempt failed, or the turn is about to.
-    pub(super) fn went_wrong(&mut self, message: String, raw: &Raw, out: &mut Output) {
+    pub(super) fn went_wrong(&mut self, message: String, scribe: &mut Scribe<'_>) {
         if message.starts_with(TRIES_AGAIN) {
-            self.notice(NoticeLevel::Warning, message, Some(raw), out);
+            self.notice(NoticeLevel::Warning, message, scribe);
         } else if let Some(running) = self.running.as_mut().filter(|running| !running.over) {
             running.untold = Some(message);
         } else {
-            self.notice(NoticeLevel::Error, message, Some(raw), out);
+            self.notice(NoticeLevel::Error, message, scribe);
         }
     }
 
-    pub(super) fn interrupt(&mut self, turn: TurnId, out: &mut Output) {
+    pub(super) fn interrupt(&mut self, turn: TurnId, scribe: &mut Scribe<'_>) {
         if let Some(running) = self.running.as_mut().filter(|running| running.turn == turn && !running.over) {
             running.halted = true;
-            out.halt = true;
+            scribe.out.halt = true;
             return;
         }
         // It waits for its process, is over, or never was; whoever waits for its end must not wait for ever.
         self.next.take_if(|next| next.turn == turn);
         let end = Body::TurnFinished(TurnEnd::of(TurnOutcome::Interrupted));
-        out.say(self.session(), Draft::new(end).turn(turn));
+        scribe.say(self.session(), Draft::new(end).turn(turn));
     }
 
     /// The process is gone.
-    pub(super) fn ended(&mut self, sleep: &Sleep, reason: String, out: &mut Output) {
+    pub(super) fn ended(&mut self, sleep: &Sleep, reason: String, scribe: &mut Scribe<'_>) {
         let Some(running) = self.running.take() else { return };
         let session = self.session();
         if !running.over {
@@ -152,8 +146,8 @@ impl ExecConversation {
             if forgot && !running.halted {
                 // Its turn stays: it is prompted again once it was told what the log holds.
                 let fault = Body::SessionError(SessionFault { code: FaultCode::ResumeFailed });
-                out.say(session, Draft::new(fault).text(text.clone()));
-                out.finished = Some(text);
+                scribe.say(session, Draft::new(fault).text(text.clone()));
+                scribe.out.finished = Some(text);
                 return;
             }
             let end = if running.halted {
@@ -163,27 +157,27 @@ impl ExecConversation {
             } else {
                 failed(TurnErrorCode::AgentUnavailable, &text)
             };
-            out.say(session, end.turn(running.turn));
+            scribe.say(session, end.turn(running.turn));
         }
         // What its commands left running is gone with it.
         let mut left: Vec<ItemId> = running.items.into_values().filter_map(open_call).collect();
         left.sort_unstable();
         for item in left.into_iter().filter(|_| running.over) {
             let body = Body::ToolFinished(ToolOutcome::of(ToolStatus::Cancelled));
-            out.say(session, Draft::new(body).turn(running.turn).item(item));
+            scribe.say(session, Draft::new(body).turn(running.turn).item(item));
         }
         if let Some(next) = self.next.take() {
-            self.prompt(next, out);
+            self.prompt(next, scribe);
         }
     }
 
     /// A process whose turn is over and that does not end is stopped.
-    pub(super) fn tick(&mut self, now: Timestamp, out: &mut Output) {
+    pub(super) fn tick(&mut self, scribe: &mut Scribe<'_>) {
         if let Some(running) =
-            self.running.as_mut().filter(|running| running.due.is_some_and(|due| due <= now))
+            self.running.as_mut().filter(|running| running.due.is_some_and(|due| due <= scribe.cx.now))
         {
             running.due = None;
-            out.halt = true;
+            scribe.out.halt = true;
         }
     }
 }

@@ -1,0 +1,15 @@
+//! The state of a connection to a process that needs a handshake first.
+
+/// The state.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// No message yet.
+    #[default]
+    Silent,
+    /// The driver has sent `initialize`.
+    Greeting,
+    /// The process listens.
+    Listening,
+    /// The process is unusable, for this reason.
+    Refused(String),
+}

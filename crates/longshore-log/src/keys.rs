@@ -1,0 +1,137 @@
+//! The kinds of keys: devices, push subscriptions, leases, and secrets for one use.
+
+use std::time::Duration;
+
+use longshore_model::device::{Device, PushSubscription, StoredDevice, StoredPush};
+use longshore_model::id::DeviceId;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::LogError;
+use crate::keyring::{KeyEntry, KeyWatch, Keyring, Revision};
+
+const DEVICES: &str = "device/";
+const PUSHES: &str = "push/";
+const LEASES: &str = "lease/";
+
+#[derive(Serialize, Deserialize)]
+struct DeviceValue {
+    hash: String,
+    device: Device,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PushValue {
+    device: Option<DeviceId>,
+    subscription: PushSubscription,
+}
+
+impl dyn Keyring {
+    /// All devices, also revoked devices, in the order in which they were paired.
+    pub async fn devices(&self) -> Result<Vec<StoredDevice>, LogError> {
+        self.list(DEVICES.to_owned()).await?.iter().map(device_of).collect()
+    }
+
+    /// Stores a device, and replaces the device with the same id. A revoked device stays revoked, even if
+    /// another writer records its last use at the same moment.
+    pub async fn put_device(&self, mut stored: StoredDevice) -> Result<(), LogError> {
+        let key = format!("{DEVICES}{}", stored.device.id.0.simple());
+        loop {
+            let known = self.get(key.clone()).await?;
+            if let Some(known) = &known {
+                stored.device.revoked_at = stored.device.revoked_at.or(device_of(known)?.device.revoked_at);
+            }
+            let value = DeviceValue { hash: hex(&stored.token_hash), device: stored.device.clone() };
+            if self.put_over(&key, &value, known.as_ref()).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Every change of a device by any hub.
+    pub fn watch_devices(&self) -> KeyWatch {
+        self.watch(DEVICES.to_owned())
+    }
+
+    /// The push subscriptions of all browsers.
+    pub async fn pushes(&self) -> Result<Vec<StoredPush>, LogError> {
+        let of = |entry: &KeyEntry| {
+            let PushValue { device, subscription } = read(entry)?;
+            Ok(StoredPush { device, subscription })
+        };
+        self.list(PUSHES.to_owned()).await?.iter().map(of).collect()
+    }
+
+    /// Stores a browser's push subscription, and replaces the subscription of the same endpoint.
+    pub async fn put_push(&self, push: StoredPush) -> Result<(), LogError> {
+        let key = push_key(&push.subscription.endpoint);
+        let value = PushValue { device: push.device, subscription: push.subscription };
+        loop {
+            let known = self.get(key.clone()).await?;
+            if self.put_over(&key, &value, known.as_ref()).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Deletes the subscription of an endpoint. It is fine if the endpoint is unknown.
+    pub async fn drop_push(&self, endpoint: String) -> Result<(), LogError> {
+        self.delete(push_key(&endpoint), None).await.map(drop)
+    }
+
+    /// Takes a secret for one use. If several callers take it, exactly one gets it.
+    pub async fn take(&self, key: String) -> Result<Option<String>, LogError> {
+        let Some(entry) = self.get(key.clone()).await? else { return Ok(None) };
+        Ok(self.delete(key, Some(entry.revision)).await?.then_some(entry.value))
+    }
+
+    /// Takes or renews a lease. Returns whether this holder has the lease.
+    pub async fn hold(&self, what: &str, holder: &str, ttl: Duration) -> Result<bool, LogError> {
+        let key = format!("{LEASES}{what}");
+        let held = self.get(key.clone()).await?;
+        let expected = match &held {
+            Some(entry) if entry.value != holder => return Ok(false),
+            Some(entry) => entry.revision,
+            None => Revision::NONE,
+        };
+        Ok(self.put_if(key, holder.to_owned(), expected, Some(ttl)).await?.is_some())
+    }
+
+    /// Returns whether this call changed the key.
+    async fn put_over(
+        &self,
+        key: &str,
+        value: &(impl Serialize + Sync),
+        known: Option<&KeyEntry>,
+    ) -> Result<bool, LogError> {
+        let value = serde_json::to_string(value).map_err(|error| LogError::other("writing a key", error))?;
+        let expected = known.map(|known| known.revision).unwrap_or_default();
+        Ok(self.put_if(key.to_owned(), value, expected, None).await?.is_some())
+    }
+}
+
+fn device_of(entry: &KeyEntry) -> Result<StoredDevice, LogError> {
+    let DeviceValue { hash, device } = read(entry)?;
+    let token_hash =
+        unhex(&hash).ok_or_else(|| LogError::other("reading a device", "its hash is no hash"))?;
+    Ok(StoredDevice { device, token_hash })
+}
+
+fn read<T: DeserializeOwned>(entry: &KeyEntry) -> Result<T, LogError> {
+    serde_json::from_str(&entry.value).map_err(|error| LogError::other("reading a key", error))
+}
+
+/// The key for an endpoint, because an endpoint contains characters that a key must not have.
+fn push_key(endpoint: &str) -> String {
+    format!("{PUSHES}{}", hex(endpoint.as_bytes()))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let bytes =
+        text.as_bytes().chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
+    bytes.collect::<Option<Vec<u8>>>()?.try_into().ok()
+}
