@@ -68,6 +68,13 @@ pub struct Requests {
     pub requests: Vec<RequestEntry>,
 }
 
+impl Requests {
+    /// How many requests came, with those that were dropped.
+    pub fn count(&self) -> u64 {
+        self.dropped + self.requests.len() as u64
+    }
+}
+
 /// A line of the file.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]

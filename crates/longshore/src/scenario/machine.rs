@@ -36,3 +36,8 @@ pub(super) fn holds(folder: &Path, words: &str) -> bool {
         _ => false,
     })
 }
+
+/// Whether a file has this line.
+pub(super) fn has_line(file: &Path, line: &str) -> bool {
+    std::fs::read_to_string(file).is_ok_and(|text| text.lines().any(|one| one == line))
+}

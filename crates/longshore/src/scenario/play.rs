@@ -13,11 +13,10 @@ use longshore_model::event::{Body, Event};
 use longshore_model::id::{ApprovalId, Seq, SessionId, TurnId};
 use longshore_model::lifecycle::{FaultCode, TurnEnd, TurnOutcome};
 use longshore_model::timeline::{Content, Timeline};
-use longshore_models::script::Requests;
 use longshore_session::{OpenRequest, Subscription, WithRaw};
 
 use super::installed::InstalledAgent;
-use super::machine::{holds, runs_in};
+use super::machine::{has_line, holds, runs_in};
 use super::set::{Scenario, ScenarioStep};
 use super::shape::{Shape, shape_of};
 use super::stage::ScenarioStage;
@@ -155,21 +154,16 @@ impl ScenarioClient {
                 ),
                 None => bail!("the turn has not ended"),
             },
-            ScenarioStep::Said(words) => match self.said().contains(words) {
-                true => Ok(()),
-                false => bail!("it did not say `{words}`"),
-            },
+            ScenarioStep::Said(words) => {
+                need(self.said().contains(words), || format!("it did not say `{words}`"))
+            }
             // The log is the memory of an agent that has none.
             ScenarioStep::Written(_) if self.can.memory_in_log => Ok(()),
             ScenarioStep::Written(words) => self.written(words).await,
             ScenarioStep::Remind(text) => self.remind(text).await,
             ScenarioStep::File((name, line)) => {
-                let text = std::fs::read_to_string(self.stage.folder.work().join(name)).unwrap_or_default();
-                if text.lines().any(|one| one == line) {
-                    Ok(())
-                } else {
-                    bail!("{name} does not say `{line}`")
-                }
+                let file = self.stage.folder.work().join(name);
+                need(has_line(&file, line), || format!("{name} does not say `{line}`"))
             }
             ScenarioStep::Appears(name) => {
                 let file = self.stage.folder.work().join(name);
@@ -180,23 +174,18 @@ impl ScenarioClient {
                 let otherwise = format!("a process still runs `{words}`");
                 self.looks(GONE_WITHIN, &otherwise, move || !runs_in(&work, &words)).await
             }
-            ScenarioStep::NoFile(name) => match self.stage.folder.work().join(name).exists() {
-                true => bail!("{name} is there, though nobody allowed it"),
-                false => Ok(()),
-            },
+            ScenarioStep::NoFile(name) => {
+                let file = self.stage.folder.work().join(name);
+                need(!file.exists(), || format!("{name} is there, though nobody allowed it"))
+            }
             ScenarioStep::Tells(line) => self.tells(line),
             ScenarioStep::Listed => self.is_listed().await,
             ScenarioStep::NothingWaits => {
-                match self.stage.hub.session(self.session).await?.approvals.is_empty() {
-                    true => Ok(()),
-                    false => bail!("an approval still waits"),
-                }
+                let waiting = self.stage.hub.session(self.session).await?.approvals;
+                need(waiting.is_empty(), || "an approval still waits".to_owned())
             }
             ScenarioStep::ToldModel(words) => {
-                let requests =
-                    self.stage.model.as_ref().map(|model| model.requests().requests).unwrap_or_default();
-                let last = requests.last().map(|request| request.body.to_string()).unwrap_or_default();
-                if last.contains(words) { Ok(()) } else { bail!("the model was not told `{words}`") }
+                need(self.told_model(words), || format!("the model was not told `{words}`"))
             }
         }
     }
@@ -278,7 +267,7 @@ impl ScenarioClient {
             return self.speaks_first().await;
         }
         let Some(model) = self.stage.model.clone() else { bail!("there is no model") };
-        let asked = model.requests_when(|heard| number(heard) > self.asked);
+        let asked = model.requests_when(|heard| heard.count() > self.asked);
         match tokio::time::timeout(WITHIN, asked).await {
             Ok(_) => Ok(()),
             Err(_) => bail!("it did not ask its model within {} s", WITHIN.as_secs()),
@@ -424,9 +413,16 @@ impl ScenarioClient {
         self.events.last().map_or(Seq::ZERO, |event| event.seq)
     }
 
-    /// The number of requests that the model has received.
+    /// Whether a request since the last prompt has these words. The last of all may be one for a title.
+    fn told_model(&self, words: &str) -> bool {
+        let Some(model) = &self.stage.model else { return false };
+        let heard = model.requests();
+        let mut numbered = (heard.dropped..).zip(&heard.requests);
+        numbered.any(|(at, request)| at >= self.asked && request.body.to_string().contains(words))
+    }
+
     fn requests(&self) -> u64 {
-        self.stage.model.as_ref().map_or(0, |model| number(&model.requests()))
+        self.stage.model.as_ref().map_or(0, |model| model.requests().count())
     }
 
     fn is_ready(&self) -> bool {
@@ -490,8 +486,9 @@ impl ScenarioClient {
     }
 }
 
-fn number(heard: &Requests) -> u64 {
-    heard.dropped + heard.requests.len() as u64
+/// An error that says `otherwise`, unless it is so.
+fn need(is_so: bool, otherwise: impl FnOnce() -> String) -> Result<()> {
+    if is_so { Ok(()) } else { bail!(otherwise()) }
 }
 
 /// The name of an outcome in the contract.
