@@ -207,7 +207,17 @@ impl Latest {
 pub(super) async fn named(client: &mut Client, words: Option<&str>) -> Result<Option<String>> {
     match words {
         Some(LATEST) => Ok(Some(open_session(client, None).await?.session_id.to_string())),
-        words => Ok(words.map(str::to_ascii_lowercase)),
+        words => words.map(part_of_id).transpose(),
+    }
+}
+
+/// What a person gives of an id. An empty word is a mistake of the caller, as a variable of a script that is not set: it
+/// must not fit everything.
+pub(super) fn part_of_id(words: &str) -> Result<String> {
+    let part = words.trim().to_ascii_lowercase();
+    match part.is_empty() {
+        true => Err(Fault::usage("the id is empty", "give the id or a part of it").into()),
+        false => Ok(part),
     }
 }
 
@@ -232,8 +242,8 @@ async fn find(client: &mut Client, named: Option<&str>, latest: Latest) -> Resul
     struct Page {
         sessions: Vec<SessionInfo>,
     }
-    let name = named.filter(|name| *name != LATEST).unwrap_or_default().to_ascii_lowercase();
-    if let Ok(id) = name.parse::<SessionId>() {
+    let name = named.filter(|name| *name != LATEST).map(part_of_id).transpose()?;
+    if let Some(id) = name.as_ref().and_then(|name| name.parse::<SessionId>().ok()) {
         return client.call("session", json!({ "session": id })).await;
     }
     let mut found = Vec::new();
@@ -241,7 +251,7 @@ async fn find(client: &mut Client, named: Option<&str>, latest: Latest) -> Resul
         let page: Page = client.call("sessions", json!({ "limit": 200, "archived": archived })).await?;
         found.extend(page.sessions);
     }
-    if name.is_empty() {
+    let Some(name) = name else {
         let none = || match latest {
             Latest::Touched | Latest::Open => {
                 Fault::not_found("there is no session yet", "`longshore run codex \"...\"` opens a session")
@@ -251,7 +261,7 @@ async fn find(client: &mut Client, named: Option<&str>, latest: Latest) -> Resul
             }
         };
         return latest.of(found).ok_or_else(|| none().into());
-    }
+    };
     found.retain(|session| session.session_id.to_string().contains(&name));
     match found.len() {
         0 => {

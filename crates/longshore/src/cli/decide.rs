@@ -67,7 +67,7 @@ async fn decide(
     as_json: bool,
 ) -> Result<ExitCode> {
     let mut client = connect::hub().await?;
-    let (approval, what) = meant(&mut client, named.as_deref()).await?;
+    let (approval, what) = meant(&mut client, named.as_deref(), as_json).await?;
     let params = json!({ "approval": approval, "decision": decision, "message": message });
     let answer: Value = client.call("decide", params).await?;
     let word = if decision.allows() { "allowed" } else { "denied" };
@@ -81,7 +81,7 @@ async fn decide(
 
 /// The approval that a person means, by its own id or by its session's, and what it is about. Several waiting ones are
 /// shown, so that the next try can name one.
-async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Option<String>)> {
+async fn meant(client: &mut Client, named: Option<&str>, as_json: bool) -> Result<(String, Option<String>)> {
     let approvals = inbox::waiting(client).await?.approvals;
     let is_told_apart = named.is_some_and(|name| name != connect::LATEST);
     let named = connect::named(client, named).await?;
@@ -93,7 +93,7 @@ async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Opti
     let found: Vec<&OpenApproval> = approvals.iter().filter(fits).collect();
     match (&found[..], named) {
         ([one], _) => {
-            if !is_told_apart {
+            if !is_told_apart && !as_json {
                 // Nobody named it, so that nobody need have read it.
                 note(approval_prompt(&one.request, one.reason.as_deref(), &style(Show::Hidden)));
             }
@@ -118,7 +118,7 @@ async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Opti
             .into())
         }
         _ => {
-            for open in &found {
+            for open in found.iter().filter(|_| !as_json) {
                 let style = style(Show::Hidden);
                 note(format_args!(
                     "{}\n{}",
@@ -126,7 +126,8 @@ async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Opti
                     approval_prompt(&open.request, open.reason.as_deref(), &style)
                 ));
             }
-            let hint = "name one approval by its id, or by a part of the id that no other approval has";
+            let ids: Vec<String> = found.iter().map(|open| id(open)).collect();
+            let hint = format!("name one approval by its id, or by a part of it: {}", ids.join(", "));
             Err(Fault::usage(format!("{} approvals wait", found.len()), hint).into())
         }
     }

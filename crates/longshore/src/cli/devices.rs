@@ -66,12 +66,13 @@ async fn ls(client: &mut Client, as_json: bool) -> Result<ExitCode> {
 }
 
 async fn revoke(client: &mut Client, named: &str, as_json: bool) -> Result<ExitCode> {
+    let part = connect::part_of_id(named)?;
     let DeviceList { devices } = client.call("devices", json!({})).await?;
     let mut found: Vec<Device> = devices
         .into_iter()
         // One that is revoked and not written down yet can be revoked again, which writes it down.
         .filter(|device| device.revoked_at.is_none() || device.unsaved)
-        .filter(|device| device.label == named || device.id.to_string().contains(&named.to_ascii_lowercase()))
+        .filter(|device| device.label == named || device.id.to_string().contains(&part))
         .collect();
     let device = match (found.pop(), found.len()) {
         (Some(device), 0) => device,

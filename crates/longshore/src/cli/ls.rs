@@ -28,8 +28,8 @@ pub(super) struct Ls {
     #[arg(long)]
     archived: bool,
     /// The most sessions to list
-    #[arg(short = 'n', long, default_value_t = 50)]
-    limit: usize,
+    #[arg(short = 'n', long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
 }
 
 /// Where a session stands: the words of the list, and those of the API as well.
@@ -88,17 +88,18 @@ impl Ls {
                 query[name] = Value::from(value);
             }
         }
+        let limit = self.limit as usize;
         let (mut rows, mut sessions) = (Vec::new(), Vec::<SessionInfo>::new());
         let next = loop {
             let page: LsPage = client.call("sessions", query.clone()).await?;
             for row in page.sessions {
                 let session: SessionInfo = serde_json::from_value(row.clone())?;
-                if word.is_none_or(|word| word == state_word(&session)) && sessions.len() < self.limit {
+                if word.is_none_or(|word| word == state_word(&session)) && sessions.len() < limit {
                     rows.push(row);
                     sessions.push(session);
                 }
             }
-            if word.is_none() || page.next.is_null() || sessions.len() >= self.limit {
+            if word.is_none() || page.next.is_null() || sessions.len() >= limit {
                 break page.next;
             }
             query["cursor"] = page.next;

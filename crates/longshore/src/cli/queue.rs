@@ -47,7 +47,8 @@ enum QueueVerb {
         #[command(flatten)]
         one: One,
         /// The new position: 1 runs next
-        to: usize,
+        #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+        to: u32,
     },
     /// Send held prompts
     Send {
@@ -100,7 +101,7 @@ impl Queue {
                 ("cancelPrompt", json!({ "prompt": one.found(&session)? }), "the prompt was removed")
             }
             Some(QueueVerb::Move { one, to }) => {
-                let order = moved(&session, one.found(&session)?, to);
+                let order = moved(&session, one.found(&session)?, to)?;
                 ("update", json!({ "queue": order }), "the prompt was moved")
             }
             Some(QueueVerb::Send { all, .. }) => {
@@ -119,7 +120,7 @@ impl One {
         if let Some(queued) = at.and_then(|at| session.queue.get(at)) {
             return Ok(queued.prompt);
         }
-        let named = self.prompt.to_ascii_lowercase();
+        let named = connect::part_of_id(&self.prompt)?;
         let mut fits =
             session.queue.iter().map(|queued| queued.prompt).filter(|id| id.to_string().contains(&named));
         match (fits.next(), fits.next()) {
@@ -150,11 +151,16 @@ fn sent(session: &SessionInfo, all: bool) -> Result<String> {
 }
 
 /// The prompts in their new order.
-fn moved(session: &SessionInfo, prompt: PromptId, to: usize) -> Vec<PromptId> {
+fn moved(session: &SessionInfo, prompt: PromptId, to: u32) -> Result<Vec<PromptId>> {
+    let (all, to) = (session.queue.len(), to as usize);
+    if to > all {
+        let what = format!("the queue has no position {to}; {}", prompts(all, "is queued", "are queued"));
+        return Err(Fault::usage(what, format!("give a position from 1 to {all}")).into());
+    }
     let mut order: Vec<PromptId> =
         session.queue.iter().map(|queued| queued.prompt).filter(|queued| *queued != prompt).collect();
-    order.insert(to.saturating_sub(1).min(order.len()), prompt);
-    order
+    order.insert((to - 1).min(order.len()), prompt);
+    Ok(order)
 }
 
 fn list(session: &SessionInfo, as_json: bool) -> Result<ExitCode> {

@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::connect;
-use super::terminal::{now, put, put_line, style};
+use super::exit::Fault;
+use super::terminal::{note, now, put, put_line, style};
 use crate::render::{Hit, Show, search_hits};
 
 /// Search all sessions.
@@ -21,8 +22,8 @@ pub(super) struct Search {
     #[arg(required = true)]
     words: Vec<String>,
     /// The most hits to show
-    #[arg(short = 'n', long, default_value_t = 20)]
-    limit: usize,
+    #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
 }
 
 #[derive(Deserialize)]
@@ -40,9 +41,16 @@ impl Search {
         struct Hits {
             hits: Vec<SearchHit>,
         }
-        let mut client = connect::hub().await?;
         let words = self.words.join(" ");
-        let query = json!({ "q": words, "limit": self.limit });
+        if words.trim().is_empty() {
+            return Err(
+                Fault::usage("no words were given", "give words, as in: longshore search login bug").into()
+            );
+        }
+        let mut client = connect::hub().await?;
+        // One more than is shown tells whether there are more.
+        let more = u32::from(!as_json);
+        let query = json!({ "q": words, "limit": self.limit.saturating_add(more) });
         if as_json {
             let hits: Value = client.call("search", query).await?;
             put_line(&hits)?;
@@ -59,7 +67,11 @@ impl Search {
                 snippet: &found.snippet,
             })
             .collect();
-        put(search_hits(&hits, &words, now(), &style(Show::Hidden)))?;
+        let (shown, more) = hits.split_at(hits.len().min(self.limit as usize));
+        put(search_hits(shown, &words, now(), &style(Show::Hidden)))?;
+        if !more.is_empty() {
+            note(format_args!("there are more than {} hits; `-n` shows more of them", shown.len()));
+        }
         Ok(found(!hits.is_empty()))
     }
 }

@@ -17,7 +17,7 @@ use crate::render::{Show, usage_table, usage_tsv};
 #[derive(Debug, Args)]
 pub(super) struct UsageArgs {
     /// The number of days
-    #[arg(long, default_value_t = 30)]
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     days: u32,
     /// How to group the figures
     #[arg(long, value_enum, default_value = "day")]

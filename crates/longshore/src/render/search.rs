@@ -39,13 +39,19 @@ pub fn search_hits(hits: &[Hit<'_>], query: &str, now: Timestamp, style: &Style)
         .map(str::to_lowercase)
         .collect();
     let mut lines = Vec::new();
-    let mut group = None;
+    // A session stands where its best hit is, with all its hits.
+    let mut groups: Vec<Vec<&Hit<'_>>> = Vec::new();
     for hit in hits {
-        if group != Some(hit.session) {
-            if group.is_some() {
+        match groups.iter_mut().find(|group| group[0].session == hit.session) {
+            Some(group) => group.push(hit),
+            None => groups.push(vec![hit]),
+        }
+    }
+    for (at, hit) in groups.iter().flat_map(|group| group.iter().enumerate()) {
+        if at == 0 {
+            if !lines.is_empty() {
                 lines.push(InkLine::default());
             }
-            group = Some(hit.session);
             let mut head = InkLine::of(&short_id(hit.session), ink::CODE).with("  ", ink::PLAIN);
             head.push(&clean(hit.title), ink::BOLD);
             head.push(&format!("  {}", age(now.millis_since(hit.at))), ink::DIM);

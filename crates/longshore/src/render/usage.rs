@@ -72,7 +72,8 @@ pub fn usage_tsv(days: &[DayUsage], named: impl Fn(&DayUsage) -> String) -> Stri
             sum.input.to_string(),
             sum.cached.to_string(),
             sum.output.to_string(),
-            format!("{:.4}", sum.cost),
+            // No cost is known.
+            if sum.cost > 0.0 { format!("{:.4}", sum.cost) } else { String::new() },
         ])
     };
     sums(days, named).iter().map(row).collect()

@@ -47,6 +47,8 @@ async fn a_turn_is_stopped_and_what_waited_is_moved_sent_and_discarded() {
     }
     says(&rig, &["queue", "move", "-", "3", "1"], "the prompt was moved").await;
     says(&rig, &["queue"], "1  three\n2  one\n3  two\n").await;
+    refuses(&rig, &["queue", "move", "-", "1", "4"], 2, "the queue has no position 4; 3 prompts are queued")
+        .await;
     refuses(&rig, &["queue", "send", "-", "--all"], 5, "no prompt is held").await;
     says(&rig, &["interrupt", "-"], "the agent was told to stop the turn").await;
     assert_eq!(talk.until_turn_ends(first).await, TurnOutcome::Interrupted, "{}", talk.story());

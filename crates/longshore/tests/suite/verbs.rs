@@ -168,6 +168,41 @@ async fn a_prompt_is_read_from_a_pipe_and_a_dash_is_the_latest_session() {
     }
     let nothing = longshore(&rig, &["search", "nowheretobefound"]).await;
     assert_eq!(nothing.status.code(), Some(1), "{}", out(&nothing));
+    nothing_is_named_by_an_empty_word(&rig).await;
+}
+
+/// A variable that is not set in a script must not stand for the latest session.
+async fn nothing_is_named_by_an_empty_word(rig: &Rig) {
+    for arguments in [
+        vec!["delete", "", "--yes"],
+        vec!["delete", " ", "--yes"],
+        vec!["close", ""],
+        vec!["archive", ""],
+        vec!["archive", "", "--undo"],
+        vec!["rename", "", "gone"],
+        vec!["fork", ""],
+        vec!["prompt", "", "hi"],
+        vec!["interrupt", ""],
+        vec!["show", ""],
+        vec!["mode", "", "plan"],
+        vec!["queue", "drop", "-", ""],
+        vec!["queue", "discard", ""],
+        vec!["approve", ""],
+        vec!["answer", "", "yes"],
+        vec!["devices", "revoke", ""],
+        vec!["search", ""],
+        vec!["search", "One", "-n", "0"],
+        vec!["ls", "-n", "0"],
+        vec!["usage", "--days", "0"],
+        vec!["queue", "move", "-", "1", "0"],
+    ] {
+        let output = longshore(rig, &arguments).await;
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}{}", out(&output), err(&output));
+    }
+    let sessions = json_of(&longshore(rig, &["ls", "--json"]).await);
+    let sessions = sessions["sessions"].as_array().unwrap();
+    assert_eq!(sessions.len(), 1, "{sessions:?}");
+    assert_eq!((&sessions[0]["title"], &sessions[0]["mode"]), (&json!("first"), &json!("full")));
 }
 
 #[tokio::test]
@@ -216,11 +251,13 @@ async fn what_the_api_has_has_a_verb() {
         (vec!["queue"], "1  and later"),
         (vec!["queue", "drop", "-", "1"], "removed"),
         (vec!["queue"], "no prompt is queued"),
-        (vec!["approve", session.as_str()], "allowed: run"),
     ] {
         let (code, told) = ended(&longshore(&rig, &arguments).await);
         assert!(code == Some(0) && told.contains(words), "{arguments:?}: {code:?} {told}");
     }
+    let approved = longshore(&rig, &["approve", "--json"]).await;
+    assert_eq!((approved.status.code(), err(&approved)), (Some(0), String::new()));
+    assert!(json_of(&approved).is_object());
     assert_eq!(ended(&longshore(&rig, &["wait", &session]).await).0, Some(0));
     assert!(rig.work().join("one").exists());
     let forked = longshore(&rig, &["fork", &session]).await;

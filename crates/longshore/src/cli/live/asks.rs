@@ -69,15 +69,17 @@ impl Live {
             if self.told.replace(ask.id()) == Some(ask.id()) {
                 return Ok(());
             }
+            // One line for each command, so that no command is broken over two.
             let how = match ask {
-                PendingAsk::Approval(request) => {
-                    format!("waiting: longshore approve {0} (or: longshore deny {0})", request.approval)
-                }
+                PendingAsk::Approval(ApprovalRequest { approval, .. }) => vec![
+                    format!("waiting: longshore approve {approval}"),
+                    format!("     or: longshore deny {approval}"),
+                ],
                 PendingAsk::Question { request, .. } => {
-                    format!("waiting: longshore answer {} asks you for it", request.question)
+                    vec![format!("waiting: longshore answer {}", request.question)]
                 }
             };
-            return self.tell(&how);
+            return how.iter().try_for_each(|line| self.tell(line));
         }
         let (words, yes) = match ask {
             PendingAsk::Approval(request) if self.screen.has_line() => {

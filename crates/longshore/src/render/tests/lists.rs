@@ -164,6 +164,13 @@ fn hits_are_grouped_by_session() {
         search_hits(&hits, "login", later(), &Style::default()),
         "c3d4e5f6  Fix  5m\n     3  the login fails\n    12  login again\n"
     );
+    let other =
+        Hit { session: "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap(), ..hit(5, "no login") };
+    assert_eq!(
+        search_hits(&[hits[0], other, hits[1]], "login", later(), &Style::default()),
+        "c3d4e5f6  Fix  5m\n     3  the login fails\n    12  login again\n\n099a8057  Fix  5m\n     5  no login\n",
+        "each session stands once"
+    );
     let colored = Style { color: true, ..Style::default() };
     assert!(
         search_hits(&hits, "LOG", later(), &colored).contains("the \u{1b}[1m\u{1b}[33mlogin\u{1b}[0m fails")
@@ -224,4 +231,6 @@ total       3   3.0k      15      30  $0.75
     );
     let tabs = usage_tsv(&days, |day| day.day.clone());
     assert_eq!(tabs, "2026-11-15\t1\t1000\t5\t10\t0.5000\n2026-11-16\t2\t2000\t10\t20\t0.2500\n");
+    let free = usage_tsv(&days, |day| day.agent.clone());
+    assert_eq!(free, "claude\t1\t1000\t5\t10\t\ncodex\t2\t2000\t10\t20\t0.7500\n", "no cost is known");
 }
