@@ -1,6 +1,8 @@
 //! Many at once: sessions that append together, readers beside them, compaction under way.
 
 use std::sync::Arc;
+use std::task::{Context, Waker};
+use std::time::Duration;
 
 use longshore_log::{Batch, Catalog, Journal, LogSettings, SqliteLog, WithRaw};
 use longshore_model::frame::Frame;
@@ -10,6 +12,27 @@ use longshore_log::story::sample::{Talk, all, append, at, end, parts, session};
 
 const SESSIONS: u128 = 40;
 const TURNS: u128 = 15;
+
+/// A connection that writes to its client polls none of its reads meanwhile.
+#[tokio::test]
+async fn reads_that_nobody_polls_keep_nobody_from_reading() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = SqliteLog::open(folder.path(), &LogSettings::default()).unwrap();
+    let mut talk = Talk::new(1);
+    let frames = talk.turn_of(1, &["some ", "words"]);
+    append(&log, talk.batch(frames)).await.unwrap();
+    let read = || log.read(talk.session, Seq(0), 10, WithRaw::No);
+    let mut unpolled: Vec<_> = (0..20).map(|_| read()).collect();
+    for read in &mut unpolled {
+        assert!(read.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+    for _ in 0..20 {
+        tokio::time::timeout(Duration::from_secs(30), read()).await.unwrap().unwrap();
+    }
+    for read in unpolled {
+        assert!(!read.await.unwrap().is_empty());
+    }
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_sessions_append_while_others_read_and_compact() {

@@ -12,6 +12,7 @@ use longshore_model::time::Timestamp;
 use longshore_model::usage::DayUsage;
 use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use super::batch::status_word;
@@ -36,17 +37,15 @@ impl Readers {
         Self { file, idle: Arc::default(), turns: Arc::new(Semaphore::new(READERS)) }
     }
 
-    /// Runs a query on a blocking thread.
+    /// Runs a query on a blocking thread. A task of its own waits for the turn: nobody need poll the caller's future, and
+    /// a turn given to a future that nobody polls would be lost for all others.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         doing: &'static str,
         query: impl FnOnce(&Connection) -> Result<T, SqliteError> + Send + 'static,
     ) -> Result<T, LogError> {
-        let turn = self.turns.clone().acquire_owned().await;
-        let turn = turn.map_err(|error| LogError::other(doing, error))?;
-        let (file, idle) = (self.file.clone(), self.idle.clone());
+        let (file, idle, turns) = (self.file.clone(), self.idle.clone(), self.turns.clone());
         let read = move || {
-            let _turn = turn;
             let run = || -> Result<T, SqliteError> {
                 let free = held(&idle).pop();
                 let connection = match free {
@@ -63,12 +62,30 @@ impl Readers {
             }
             done
         };
-        tokio::task::spawn_blocking(read).await.map_err(|error| LogError::other(doing, error))?
+        let waiting = tokio::spawn(async move {
+            let turn = turns.acquire_owned().await.map_err(|error| LogError::other(doing, error))?;
+            let reading = tokio::task::spawn_blocking(move || {
+                let _turn = turn;
+                read()
+            });
+            reading.await.map_err(|error| LogError::other(doing, error))?
+        });
+        let mut waiting = AbortOnDrop(waiting);
+        (&mut waiting.0).await.map_err(|error| LogError::other(doing, error))?
     }
 
     /// Closes the idle connections.
     pub(super) fn close_idle(&self) {
         held(&self.idle).clear();
+    }
+}
+
+/// A task that ends with the future that waits for it.
+struct AbortOnDrop<T>(JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
