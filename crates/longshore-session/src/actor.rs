@@ -27,6 +27,8 @@ const AT_ONCE: usize = 64;
 const LINGER: Duration = Duration::from_secs(300);
 /// The same for a session whose conversation continues elsewhere, and for a closed session.
 const LINGER_BRIEFLY: Duration = Duration::from_secs(1);
+/// The shortest and the longest wait before the actor corrects a session again that the log did not take.
+pub(crate) const CORRECT_AFTER: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 /// The reason for stopping an agent whose words the log did not take.
 pub(crate) const UNRECORDED: &str = "the log could not be written, so the agent was stopped";
@@ -53,6 +55,8 @@ pub(crate) struct Actor {
     pub(crate) unrecorded_words: Vec<Input>,
     /// Whether the log refused something, and the session has not been corrected since.
     pub(crate) unrecorded: bool,
+    /// How long the actor waits before it corrects such a session.
+    pub(crate) correct_after: Duration,
     children: Children,
     /// Whether the parent session knows that this session waits.
     pub(crate) waits: bool,
@@ -93,6 +97,7 @@ impl Actor {
             mark: Mark::default(),
             unrecorded_words: Vec::new(),
             unrecorded: false,
+            correct_after: CORRECT_AFTER.0,
             children: Children::default(),
             waits: false,
         }
@@ -109,7 +114,12 @@ impl Actor {
                 biased;
                 _ = clients.recv_many(&mut asked, AT_ONCE) => {}
                 _ = agent.recv_many(&mut said, AT_ONCE) => {}
-                () = tokio::time::sleep(self.linger()) => {
+                () = tokio::time::sleep(self.correct_after), if self.is_uncorrected() => {
+                    // People wait for a turn that is over, and perhaps nobody asks.
+                    self.correct_after = (self.correct_after * 2).min(CORRECT_AFTER.1);
+                    asked.push(FromClient::Wake);
+                }
+                () = tokio::time::sleep(self.linger()), if !self.is_uncorrected() => {
                     // The registry holds the sender, and so does this actor. Any other holder is a client
                     // that is about to send.
                     let quiet = || clients.is_empty() && agent.is_empty() && Arc::strong_count(&self.tail) == 2;
@@ -131,6 +141,11 @@ impl Actor {
                 return;
             }
         }
+    }
+
+    /// Whether the log refused something, and the session was not rebuilt since.
+    fn is_uncorrected(&self) -> bool {
+        self.unrecorded && self.session.is_none()
     }
 
     /// How long a session without work stays in memory. Imported conversations come by the thousand, so they
@@ -390,7 +405,7 @@ impl Actor {
         self.session = Some(session);
         match (self.agent, left) {
             // The log's refusal is to blame, not a restart.
-            (AgentHere::No, Some(Input::Gone { .. })) if self.unrecorded => {
+            (AgentHere::No, Some(Input::Gone { .. })) if self.is_uncorrected() => {
                 let sleep = Sleep { cause: SleepCause::LogFailed, ..Sleep::default() };
                 let _ = self.handle(Input::Gone { sleep, reason: UNRECORDED.to_owned() }, out);
             }

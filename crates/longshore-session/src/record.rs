@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use tracing::{error, warn};
 use uuid::Uuid;
 
-use crate::actor::{Actor, AgentHere, PendingReplies};
+use crate::actor::{Actor, AgentHere, CORRECT_AFTER, PendingReplies};
 use crate::changes::Change;
 use crate::error::HubError;
 use crate::hub::{HubInner, lock};
@@ -97,6 +97,7 @@ impl Actor {
         self.hub.counters.recorded(frames.len());
         self.tail.push(frames);
         self.unrecorded = false;
+        self.correct_after = CORRECT_AFTER.0;
         if let Some(info) = info {
             let waits = info.activity == Activity::Waiting;
             if info.parent.is_some() && waits != self.waits {
@@ -109,7 +110,7 @@ impl Actor {
     }
 
     /// The log did not take what happened. To continue would lose more, so the actor stops the agent and
-    /// discards the machine. When somebody next reads the session, the actor rebuilds it from the log.
+    /// discards the machine. The actor rebuilds the session from the log when somebody next reads it, or after a while.
     async fn stop_unrecorded(&mut self, error: LogError, pending: PendingReplies) {
         error!(session = %self.id, %error, "cannot record; the agent is stopped");
         let error = Arc::new(error);

@@ -96,6 +96,34 @@ async fn unrecorded(rig: &mut Rig, log: &Fickle) -> SessionId {
     session
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_session_is_corrected_when_the_disk_has_room_though_nobody_asks() {
+    let log = Arc::new(Fickle::default());
+    let mut rig = Rig::over(log.stores());
+    let session = unrecorded(&mut rig, &log).await;
+    let (sleep, reason) = (Sleep { cause: SleepCause::Stopped, ..Sleep::default() }, "stopped".to_owned());
+    rig.hub.deliver(FromAnchor::Gone { session, sleep, reason }).await;
+    let mut reader = rig.hub.subscribe(session, Seq(3), WithRaw::No).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_secs(600)).await;
+    log.full.store(false, Ordering::SeqCst);
+    let ended = async {
+        loop {
+            let frames = reader.next().await.unwrap();
+            let ends = frames.iter().find_map(|frame| match &frame.event().unwrap().body {
+                Body::TurnFinished(end) => Some(end.outcome),
+                _ => None,
+            });
+            if let Some(outcome) = ends {
+                return outcome;
+            }
+        }
+    };
+    let outcome = tokio::time::timeout(std::time::Duration::from_secs(60), ended).await.unwrap();
+    assert_eq!(outcome, TurnOutcome::Interrupted);
+    let events = rig.hub.events(session, Seq(0), 1_000, WithRaw::No).await.unwrap();
+    assert!(events.iter().any(|frame| frame.json().contains("the log could not be written")));
+}
+
 #[tokio::test]
 async fn a_full_disk_keeps_nobody_from_looking() {
     let log = Arc::new(Fickle::default());
