@@ -27,6 +27,7 @@ use tokio::sync::broadcast;
 
 use crate::auth::{Access, Caller, Denial};
 use crate::guard;
+use crate::outgo::OutgoAccount;
 use crate::presence::ConnectionPresence;
 use crate::problem::Problem;
 use crate::router::App;
@@ -75,6 +76,16 @@ impl Gate {
 
     pub(crate) fn app(&self) -> &App {
         &self.app
+    }
+
+    /// Opens the account of outgoing bytes of one connection.
+    pub(crate) fn outgo(&self) -> OutgoAccount {
+        self.app.outgo.account(self.caller.device())
+    }
+
+    /// How many bytes of large answers are on their way to all clients.
+    pub(crate) fn outgoing_bytes(&self) -> u64 {
+        self.app.outgo.bytes() as u64
     }
 
     pub(crate) fn base(&self) -> &str {

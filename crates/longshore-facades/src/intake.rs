@@ -3,14 +3,13 @@
 //! | bound | what happens there |
 //! |---|---|
 //! | [`LARGE`], [`SMALL`], [`TINY`] | the hub refuses a longer request: of callers that may send content, of callers that may not, of unknown callers |
-//! | [`HELD`] | the bytes in total; the hub refuses more, and the client can try again |
-//! | [`HELD_OF_DEVICES`], [`HELD_OF_ONE`] | the same for all devices together, and for one device; the rest is the owner's |
+//! | [`HELD`](crate::ledger::HELD) | the bytes in total; the hub refuses more, and the client can try again |
+//! | [`HELD_OF_DEVICES`](crate::ledger::HELD_OF_DEVICES), [`HELD_OF_ONE`](crate::ledger::HELD_OF_ONE) | the same for all devices together, and for one device; the rest is the owner's |
 //! | [`STRANGER_WITHIN`] | the hub refuses a body of an unknown caller that takes longer |
 //! | [`PACE`] | a known caller must send this many bytes in this time, or its request ends |
 //!
 //! The first `UNCOUNTED` bytes of each request do not count, so a short request always finds room.
 
-use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
@@ -23,6 +22,7 @@ use longshore_model::id::DeviceId;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::auth::{Access, Caller};
+use crate::ledger::ByteLedger;
 use crate::problem::Problem;
 
 /// The largest request of a caller that may send content. Attachments are inside, in base64.
@@ -32,12 +32,6 @@ pub const SMALL: usize = 64 << 10;
 /// The largest request of an unknown caller.
 pub const TINY: usize = 16 << 10;
 
-/// The most bytes of unfinished requests at once.
-pub const HELD: usize = 160 << 20;
-/// The most of these bytes for all devices.
-pub const HELD_OF_DEVICES: usize = 112 << 20;
-/// The most of these bytes for one device.
-pub const HELD_OF_ONE: usize = 64 << 20;
 /// The bytes of each request that do not count.
 const UNCOUNTED: usize = 64 << 10;
 
@@ -53,47 +47,16 @@ pub(crate) fn limit_of(caller: &Caller) -> usize {
     if caller.may(Access::Act) { LARGE } else { SMALL }
 }
 
-/// The bytes of all unfinished inputs, by device; the owner is none.
+/// The bytes of all unfinished inputs.
 #[derive(Debug, Default)]
 pub(crate) struct Intake {
-    held: Mutex<HashMap<Option<DeviceId>, usize>>,
+    ledger: ByteLedger,
 }
 
 impl Intake {
     /// Opens an account for one input of a caller.
     pub(crate) fn begin(self: &Arc<Self>, of: Option<DeviceId>) -> Holding {
         Holding { intake: Arc::clone(self), of, seen: 0, counted: 0 }
-    }
-
-    fn take(&self, of: Option<DeviceId>, more: usize) -> bool {
-        let mut held = self.held();
-        let all: usize = held.values().sum();
-        let owners = held.get(&None).copied().unwrap_or_default();
-        let own = held.get(&of).copied().unwrap_or_default();
-        let fits = match of {
-            None => all + more <= HELD,
-            Some(_) => {
-                own + more <= HELD_OF_ONE && all - owners + more <= HELD_OF_DEVICES && all + more <= HELD
-            }
-        };
-        if fits {
-            *held.entry(of).or_default() += more;
-        }
-        fits
-    }
-
-    fn give_back(&self, of: Option<DeviceId>, bytes: usize) {
-        let mut held = self.held();
-        if let Some(own) = held.get_mut(&of) {
-            *own = own.saturating_sub(bytes);
-            if *own == 0 {
-                held.remove(&of);
-            }
-        }
-    }
-
-    fn held(&self) -> MutexGuard<'_, HashMap<Option<DeviceId>, usize>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -111,7 +74,7 @@ impl Holding {
     fn grow(&mut self, more: usize) -> bool {
         self.seen += more;
         let missing = self.seen.saturating_sub(UNCOUNTED).saturating_sub(self.counted);
-        let fits = missing == 0 || self.intake.take(self.of, missing);
+        let fits = missing == 0 || self.intake.ledger.take(self.of, missing);
         if fits {
             self.counted += missing;
         }
@@ -122,7 +85,7 @@ impl Holding {
 impl Drop for Holding {
     fn drop(&mut self) {
         if self.counted > 0 {
-            self.intake.give_back(self.of, self.counted);
+            self.intake.ledger.give_back(self.of, self.counted);
         }
     }
 }
@@ -290,6 +253,6 @@ mod tests {
         let owner = begun(None, LARGE);
         assert!(owner.is_some(), "and the rest is the owner's");
         drop((first, second, owner));
-        assert!(intake.held().is_empty(), "all is given back");
+        assert!(intake.ledger.is_empty(), "all is given back");
     }
 }

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`serve`](mod@serve), [`berth`] | connections: how many, whose, and how long each may take |
 //! | [`intake`] | unfinished requests: how many bytes, and how long each may take |
+//! | [`outgo`], [`ledger`] | answers and events on their way: how many bytes, and who waits |
 //! | [`router`] | all routes, and the checks of every request |
 //! | [`auth`], [`guard`] | who may connect and what each caller may do; which `Host` and `Origin` are allowed |
 //! | [`gate`] | the one way to the hub: the hub as one caller may use it |
@@ -27,8 +28,10 @@ pub mod gate;
 pub mod guard;
 pub mod intake;
 pub mod key_file;
+pub mod ledger;
 pub mod metrics;
 pub mod native;
+pub mod outgo;
 pub mod pair;
 pub mod problem;
 pub mod push;

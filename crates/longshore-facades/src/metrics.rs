@@ -14,6 +14,12 @@ pub async fn metrics(gate: Gate) -> Result<impl IntoResponse, Problem> {
         ("longshore_events_recorded_total", "counter", "Events recorded since the start", counters.events()),
         ("longshore_commits_total", "counter", "Commits that they took", counters.commits()),
         ("longshore_sessions_awake", "gauge", "Sessions held in memory", gate.awake_sessions() as u64),
+        (
+            "longshore_outgoing_bytes",
+            "gauge",
+            "Bytes of large answers on their way to clients",
+            gate.outgoing_bytes(),
+        ),
         ("longshore_log_sessions", "gauge", "Sessions in the log", stats.sessions),
         ("longshore_log_events", "gauge", "Events in the log", stats.events),
         ("longshore_log_bytes", "gauge", "Bytes on disk", stats.file_bytes + stats.wal_bytes),

@@ -16,6 +16,7 @@ use crate::auth::{Keys, Owner, Throttle};
 use crate::callback::Callbacks;
 use crate::guard::HostNames;
 use crate::intake::{self, Intake};
+use crate::outgo::Outgo;
 use crate::pair::Codes;
 use crate::presence::Presence;
 use crate::problem::Problem;
@@ -63,6 +64,7 @@ pub struct App {
     pub(crate) names: Arc<HostNames>,
     pub(crate) wrong_tokens: Arc<Throttle>,
     pub(crate) intake: Arc<Intake>,
+    pub(crate) outgo: Arc<Outgo>,
     pub(crate) presence: Arc<Presence>,
     pub(crate) push: Arc<Push>,
     pub(crate) tls: Option<Tls>,
@@ -85,6 +87,7 @@ impl App {
             names: Arc::new(names),
             wrong_tokens: Arc::new(Throttle::new(WRONG_TOKENS, u32::MAX)),
             intake: Arc::default(),
+            outgo: Arc::default(),
             presence,
             push,
             tls,

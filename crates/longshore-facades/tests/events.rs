@@ -103,9 +103,17 @@ async fn a_page_of_large_events_is_shorter_than_asked_for() {
         }
     }
     assert_eq!((pages, events), (3, rig.hub.session(session).await.unwrap().head.0));
+    let items = rig.get(format!("/api/v1/sessions/{session}/timeline")).await;
+    assert!(items.text().len() <= 9 << 20, "{} bytes", items.text().len());
+    let page = items.ok(200);
+    let newest: Vec<u64> =
+        page["items"].as_array().unwrap().iter().map(|item| item["seq"].as_u64().unwrap()).collect();
+    assert_eq!((newest, &page["next"]), (vec![events - 1, events], &json!(events - 1)));
     rig.message(session, turn, &"x".repeat(10 << 20)).await;
     let last = rig.get(format!("/api/v1/sessions/{session}/events?after={events}")).await.ok(200);
     assert_eq!(seqs(&last), [events + 1], "one event always fits");
+    let last = rig.get(format!("/api/v1/sessions/{session}/timeline")).await.ok(200);
+    assert_eq!(last["items"].as_array().unwrap().len(), 1, "and one item");
 }
 
 #[tokio::test]

@@ -1,8 +1,10 @@
 //! A flood: whoever joins whenever misses nothing, and whoever does not read harms nobody.
 
+use longshore_facades::ledger::HELD;
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::{ItemId, SessionId, TurnId};
 use longshore_model::timeline::{Content, Timeline};
+use serde_json::json;
 
 use crate::rig::{Rig, soon};
 
@@ -94,4 +96,42 @@ async fn a_client_that_never_reads_slows_nobody_and_loses_nothing() {
     again.subscribe(session, cursor).await;
     again.until(session, is_over).await;
     assert_eq!(again.cursor(session), seen);
+}
+
+/// How many bytes are on their way to clients, as the hub tells it.
+async fn outgoing(rig: &Rig) -> usize {
+    let metrics = rig.get("/metrics").await;
+    let line = metrics.text().lines().find_map(|line| line.strip_prefix("longshore_outgoing_bytes "));
+    line.unwrap().trim().parse().unwrap()
+}
+
+#[tokio::test]
+async fn what_many_clients_ask_for_and_do_not_read_has_a_bound() {
+    let mut rig = Rig::new().await;
+    let (session, turn) = rig.working().await;
+    let (large, page) = (4 << 20, 8 << 20);
+    for _ in 0..2 {
+        rig.message(session, turn, &"x".repeat(large)).await;
+    }
+    rig.finish(session, turn).await;
+    let mut asleep = Vec::new();
+    for _ in 0..40 {
+        let mut socket = rig.narrow_socket().await;
+        socket.subscribe(session, 0).await;
+        asleep.push(socket);
+    }
+    soon("the room is taken", async { while outgoing(&rig).await < HELD - page {} }).await;
+    for _ in 0..20 {
+        let bytes = outgoing(&rig).await;
+        assert!(bytes <= HELD, "{bytes}");
+    }
+    // Short answers never wait. A long one waits for others to read, and then comes whole.
+    let sessions = rig.get("/api/v1/sessions").await.ok(200);
+    assert_eq!(sessions["sessions"][0]["sessionId"], json!(session));
+    asleep.clear();
+    let items = rig.get(format!("/api/v1/sessions/{session}/timeline")).await.ok(200);
+    assert!(
+        items["items"].as_array().unwrap().iter().any(|item| item["text"].as_str().unwrap().len() == large)
+    );
+    soon("all room is free", async { while outgoing(&rig).await > 0 {} }).await;
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use longshore_facades::berth::{OF_ONE_DEVICE, STRANGERS};
-use longshore_facades::intake::{HELD_OF_ONE, LARGE, PACE, SMALL, STRANGER_WITHIN};
+use longshore_facades::intake::{LARGE, PACE, SMALL, STRANGER_WITHIN};
+use longshore_facades::ledger::HELD_OF_ONE;
 use longshore_log::MemoryLog;
 use longshore_model::device::{PushKeys, PushSubscription, StoredPush};
 use serde_json::{Value, json};

@@ -41,7 +41,7 @@ pub use error::HubError;
 pub use hub::{Hub, OpenRequest};
 pub use import::ImportRequest;
 pub use inbox::{Inbox, ResumedAll};
-pub use longshore_log::{Hit, LogError, SessionFilter, SessionPage, Stats, WithRaw};
+pub use longshore_log::{Hit, LogError, PAGE_BYTES, SessionFilter, SessionPage, Stats, WithRaw};
 pub use longshore_model::anchor::Machine;
 pub use past::{HandBack, ImportedPast};
 pub use subscription::Subscription;

@@ -57,23 +57,51 @@ impl Subscription {
     /// Returns the next frames, and waits for them if necessary. Cancelling it loses nothing. Fails if the
     /// session was erased.
     pub async fn next(&mut self) -> Result<Frames, HubError> {
+        let frames = self.peek().await?;
+        self.advance(&frames);
+        Ok(frames)
+    }
+
+    /// Waits until there is a frame after the cursor. Fails if the session was erased.
+    pub async fn ready(&mut self) -> Result<(), HubError> {
         loop {
             let head = *self.head.borrow_and_update();
             if self.tail.is_erased() {
                 return Err(HubError::UnknownSession);
             }
             if head > self.cursor {
-                let frames = match self.tail.after(self.cursor) {
-                    Some(frames) => frames,
-                    None => self.read().await?,
-                };
-                if let Some(last) = frames.last() {
-                    self.cursor = last.seq();
-                    return Ok(frames);
-                }
+                return Ok(());
             }
             // The sender lives in our own `tail`, so that it cannot be gone.
             let _ = self.head.changed().await;
+        }
+    }
+
+    /// Whether the next frames are in memory, where all followers share them.
+    pub fn is_in_memory(&self) -> bool {
+        self.tail.after(self.cursor).is_some()
+    }
+
+    /// Returns the next frames like [`Subscription::next`], and returns them again the next time.
+    pub async fn peek(&mut self) -> Result<Frames, HubError> {
+        loop {
+            self.ready().await?;
+            let frames = match self.tail.after(self.cursor) {
+                Some(frames) => frames,
+                None => self.read().await?,
+            };
+            if !frames.is_empty() {
+                return Ok(frames);
+            }
+            // The log does not have them yet.
+            let _ = self.head.changed().await;
+        }
+    }
+
+    /// Moves the cursor behind these frames.
+    pub fn advance(&mut self, frames: &Frames) {
+        if let Some(last) = frames.last() {
+            self.cursor = last.seq().max(self.cursor);
         }
     }
 

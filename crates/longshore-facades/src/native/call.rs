@@ -19,6 +19,7 @@ use serde::de::DeserializeOwned;
 use super::input::CallInput;
 use crate::auth::Access;
 use crate::gate::Gate;
+use crate::outgo::{OutgoAccount, OutgoShare};
 use crate::problem::Problem;
 
 /// One call of the hub.
@@ -237,6 +238,30 @@ impl Call {
     /// Reads the parameters. Nothing happens before the returned future is polled.
     pub(super) fn begin(&self, gate: Gate, input: &CallInput<'_>) -> Result<Work, Problem> {
         (self.begin)(gate, input).map_err(|fault| unreadable(self.name, &fault))
+    }
+
+    /// Does the work, and finds room for its answer. If there is none, the answer of a call that only reads is dropped,
+    /// and made again when there is.
+    pub(super) async fn finish(
+        &self,
+        work: Work,
+        again: impl Fn() -> Result<Work, Problem>,
+        account: &OutgoAccount,
+    ) -> Result<(CallResult, OutgoShare), Problem> {
+        let mut share = account.room(0).await;
+        let mut result = work.await?;
+        while !share.resize(result.json.len()) {
+            let bytes = result.json.len();
+            if self.verb == Verb::Get {
+                drop((share, result));
+                share = account.room(bytes).await;
+                result = again()?.await?;
+            } else {
+                drop(share);
+                share = account.room(bytes).await;
+            }
+        }
+        Ok((result, share))
     }
 }
 

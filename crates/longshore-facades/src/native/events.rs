@@ -5,20 +5,21 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, stream};
 use longshore_model::frame::Frame;
 use longshore_model::id::Seq;
-use longshore_session::{Subscription, WithRaw};
+use longshore_session::{PAGE_BYTES, WithRaw};
 use tracing::warn;
 
 use super::call::unreadable;
 use super::input::CallInput;
 use super::params::EventsParams;
 use crate::gate::{Gate, GateError};
+use crate::outgo::{OutgoSubscription, OutgoText, bytes_of};
 use crate::problem::Problem;
 
 /// How often a quiet stream sends a sign of life.
@@ -58,22 +59,23 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<Seq>, Problem> {
 
 async fn live(gate: &Gate, params: EventsParams) -> Result<Response, Problem> {
     let subscription = gate.subscribe(params.session, params.after, with_raw(params.raw)).await?;
-    let stream = stream::unfold(subscription, move |mut subscription: Subscription| async move {
-        let text = match tokio::time::timeout(HEARTBEAT, subscription.next()).await {
-            Err(_) => ":\n\n".to_owned(),
-            Ok(Ok(frames)) => {
+    let subscription = OutgoSubscription::new(subscription, gate.outgo());
+    let stream = stream::unfold(subscription, move |mut subscription| async move {
+        let sent = match tokio::time::timeout(HEARTBEAT, subscription.next()).await {
+            Err(_) => Bytes::from_static(b":\n\n"),
+            Ok(Ok((frames, share))) => {
                 let mut text = String::new();
                 for frame in frames.iter() {
                     let _ = write!(text, "id: {}\ndata: {}\n\n", frame.seq(), json_of(frame, params.raw));
                 }
-                text
+                Bytes::from_owner(OutgoText::new(text, share))
             }
             Ok(Err(error)) => {
                 warn!(session = %params.session, %error, "a stream ends");
                 return None;
             }
         };
-        Some((Ok::<_, std::convert::Infallible>(text), subscription))
+        Some((Ok::<_, std::convert::Infallible>(sent), subscription))
     });
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(stream)).into_response())
 }
@@ -83,14 +85,23 @@ async fn live(gate: &Gate, params: EventsParams) -> Result<Response, Problem> {
 async fn all(gate: Gate, params: EventsParams) -> Result<Response, Problem> {
     let EventsParams { session, after, raw, .. } = params;
     let head = gate.session(session).await?.head;
-    let stream = stream::try_unfold((gate, after), move |(gate, after)| async move {
+    let account = gate.outgo();
+    let stream = stream::try_unfold((gate, account, after), move |(gate, account, after)| async move {
         if after >= head {
             return Ok(None);
         }
-        let frames = gate.events(session, after, PAGE, with_raw(raw)).await?;
+        let mut room = PAGE_BYTES;
+        let (frames, share) = loop {
+            let mut share = account.room(room).await;
+            let frames = gate.events(session, after, PAGE, with_raw(raw)).await?;
+            if share.resize(bytes_of(&frames)) {
+                break (frames, share);
+            }
+            room = bytes_of(&frames);
+        };
         let Some(last) = frames.last().map(Frame::seq) else { return Ok::<_, GateError>(None) };
-        let lines: String = frames.iter().flat_map(|frame| [json_of(frame, raw), "\n".into()]).collect();
-        Ok(Some((lines, (gate, last))))
+        let text = frames.iter().flat_map(|frame| [json_of(frame, raw), "\n".into()]).collect();
+        Ok(Some((Bytes::from_owner(OutgoText::new(text, share)), (gate, account, last))))
     });
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(stream)).into_response())
 }

@@ -13,6 +13,7 @@ use super::calls::calls;
 use super::input::{CallInput, Members};
 use super::{openapi, socket};
 use crate::gate::Gate;
+use crate::outgo::OutgoText;
 use crate::pair;
 use crate::problem::Problem;
 use crate::router::App;
@@ -52,11 +53,21 @@ async fn answer(call: &Call, gate: Gate, path: PathParams, request: Request) -> 
     if let Some(streaming) = call.stream.and_then(|stream| stream(gate.clone(), &input, &headers)) {
         return streaming.await;
     }
-    let work = call.begin(gate, &input)?;
-    // The body is read. An agent may take long, and nobody needs the body meanwhile.
-    drop(body);
-    let CallResult { json, location } = work.await?;
+    let (account, work) = (gate.outgo(), call.begin(gate.clone(), &input)?);
+    let (result, share) = match call.verb {
+        Verb::Get => {
+            let again = || call.begin(gate.clone(), &input);
+            call.finish(work, again, &account).await?
+        }
+        Verb::Post | Verb::Patch | Verb::Delete => {
+            // The body is read. An agent may take long, and nobody needs the body meanwhile.
+            drop(body);
+            call.finish(work, || Err(Problem::our_fault()), &account).await?
+        }
+    };
+    let CallResult { json, location } = result;
     let location = location.map(|location| [(header::LOCATION, location)]);
+    let json = Bytes::from_owner(OutgoText::new(json, share));
     Ok((call.status, location, [(header::CONTENT_TYPE, "application/json")], json).into_response())
 }
 

@@ -70,11 +70,8 @@ impl RpcRequest {
         CallInput::of_json(self.params.as_ref().map_or("{}", |params| params.get()))
     }
 
-    pub(super) fn answer(&self, answer: Result<CallResult, Problem>) -> Option<String> {
-        match answer {
-            Ok(answer) => self.json(&answer.json),
-            Err(problem) => self.problem(&problem),
-        }
+    pub(super) fn answer(&self, answer: &CallResult) -> Option<String> {
+        self.json(&answer.json)
     }
 
     pub(super) fn result(&self, result: &impl Serialize) -> Option<String> {

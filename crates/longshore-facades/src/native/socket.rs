@@ -20,11 +20,12 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use longshore_model::id::SessionId;
-use longshore_session::{Change, Frames, HubError, Subscription};
+use longshore_session::{Change, Frames, HubError};
 use serde_json::json;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::oneshot;
+use tokio::task::{JoinError, JoinSet};
 
 use super::answers::Nothing;
 use super::events::{json_of, with_raw};
@@ -34,6 +35,7 @@ use super::socket_methods::{self, SocketCall, SubscribeParams, Subscribed, Unsub
 use crate::berth::Berth;
 use crate::gate::Gate;
 use crate::intake;
+use crate::outgo::{OutgoAccount, OutgoShare, OutgoSubscription};
 use crate::problem::Problem;
 
 /// How many bytes the socket reads at once. Every poll clears that much memory first, and most messages of
@@ -72,10 +74,11 @@ pub(super) async fn upgrade(
             berth.frames.begin(&gate.app().intake, gate.caller().device());
         }
         let link = Link {
+            outgo: gate.outgo(),
             gate: gate.seated(),
             berth,
             socket,
-            calls: FuturesUnordered::new(),
+            calls: JoinSet::new(),
             following: FuturesUnordered::new(),
             stops: HashMap::new(),
             changes: None,
@@ -85,14 +88,22 @@ pub(super) async fn upgrade(
 }
 
 /// Waits for the next frames of one session until it is cancelled.
-type Following = BoxFuture<'static, Option<(Subscription, oneshot::Receiver<()>, Result<Frames, HubError>)>>;
+type Following = BoxFuture<'static, Option<Followed>>;
+
+/// The next frames of a session, or why there are none.
+type Followed = (OutgoSubscription, oneshot::Receiver<()>, Result<(Frames, OutgoShare), HubError>);
+
+/// The response to a call, with the room that it takes.
+type CallReply = (Option<String>, Option<OutgoShare>);
 
 struct Link {
     gate: Gate,
+    outgo: OutgoAccount,
     /// The berth of the connection, which counts the unfinished messages of the client.
     berth: Option<Arc<Berth>>,
     socket: WebSocket,
-    calls: FuturesUnordered<BoxFuture<'static, Option<String>>>,
+    /// Each call is a task of its own: while the socket waits for its client, the calls do not wait.
+    calls: JoinSet<CallReply>,
     following: FuturesUnordered<Following>,
     stops: HashMap<SessionId, oneshot::Sender<()>>,
     changes: Option<broadcast::Receiver<Change>>,
@@ -128,9 +139,9 @@ impl Link {
                     Some(Err(_)) | None => Err(Over),
                 },
                 Some(followed) = self.following.next(), if !self.following.is_empty() => self.followed(followed).await,
-                Some(answer) = self.calls.next(), if !self.calls.is_empty() => self.reply(answer).await,
+                Some(answered) = self.calls.join_next() => self.answered(answered).await,
                 change = changed(&mut self.changes) => self.changed(change).await,
-                _ = ping.tick() => self.write(vec![Message::Ping(Default::default())]).await,
+                _ = ping.tick() => self.ping().await,
                 _ = look.tick() => match self.berth.as_ref().is_some_and(|berth| berth.frames.stall()) {
                     true => self.close(TOO_SLOW, "the message took too long to arrive").await,
                     false => Ok(()),
@@ -151,7 +162,7 @@ impl Link {
             Message::Ping(_) | Message::Pong(_) => return Ok(()),
             Message::Close(_) => {
                 // The answer to a close frame is a close frame; it waits in the socket to be flushed.
-                let _ = self.write(Vec::new()).await;
+                let _ = self.flush().await;
                 return Err(Over);
             }
         };
@@ -175,14 +186,16 @@ impl Link {
                     self.reply(request.problem(&Problem::too_many_requests())).await
                 }
                 Ok(work) => {
-                    self.calls.push(
-                        async move {
-                            let answer = request.answer(work.await);
-                            drop(holding);
-                            answer
-                        }
-                        .boxed(),
-                    );
+                    let (gate, account) = (self.gate.clone(), self.outgo.clone());
+                    self.calls.spawn(async move {
+                        let again = || call.begin(gate.clone(), &request.input());
+                        let reply = match call.finish(work, again, &account).await {
+                            Ok((answer, share)) => (request.answer(&answer), Some(share)),
+                            Err(problem) => (request.problem(&problem), None),
+                        };
+                        drop(holding);
+                        reply
+                    });
                     Ok(())
                 }
                 Err(problem) => self.reply(request.problem(&problem)).await,
@@ -202,6 +215,7 @@ impl Link {
                 self.reply(request.result(&Subscribed { session, after })).await?;
                 let (stop, stopped) = oneshot::channel();
                 self.stops.insert(session, stop);
+                let subscription = OutgoSubscription::new(subscription, self.outgo.clone());
                 self.following.push(next_of(subscription, stopped));
                 Ok(())
             }
@@ -209,39 +223,42 @@ impl Link {
         }
     }
 
-    async fn followed(
-        &mut self,
-        followed: Option<(Subscription, oneshot::Receiver<()>, Result<Frames, HubError>)>,
-    ) -> Result<(), Over> {
+    /// Sends the response to a call. A call that panicked has none, and closes the connection.
+    async fn answered(&mut self, answered: Result<CallReply, JoinError>) -> Result<(), Over> {
+        let (answer, _share) = answered.map_err(|_| Over)?;
+        self.reply(answer).await
+    }
+
+    async fn followed(&mut self, followed: Option<Followed>) -> Result<(), Over> {
         let Some((subscription, stopped, frames)) = followed else { return Ok(()) };
         match frames {
-            Ok(frames) => {
-                let raw = subscription.with_raw();
-                let lines = frames.iter().map(|frame| {
+            Ok((frames, _share)) => {
+                let raw = subscription.of().with_raw();
+                for frame in frames.iter() {
                     let event = json_of(frame, raw);
-                    [EVENT_BEGIN, &event, "}"].concat()
-                });
-                self.send(lines.collect()).await?;
+                    self.feed([EVENT_BEGIN, &event, "}"].concat()).await?;
+                }
+                self.flush().await?;
                 self.following.push(next_of(subscription, stopped));
                 Ok(())
             }
             Err(error) => {
-                let (session, after) = (subscription.session(), subscription.cursor());
+                let (session, after) = (subscription.of().session(), subscription.of().cursor());
                 self.stops.remove(&session);
                 let params = json!({ "session": session, "after": after, "problem": Problem::from(error) });
-                self.send(vec![notification("resume", &params)]).await
+                self.send(notification("resume", &params)).await
             }
         }
     }
 
     async fn changed(&mut self, change: Result<Change, RecvError>) -> Result<(), Over> {
         match change {
-            Ok(Change::Row(session)) => self.send(vec![notification("session", &json!(*session))]).await,
+            Ok(Change::Row(session)) => self.send(notification("session", &json!(*session))).await,
             Ok(Change::Erased(session)) => {
-                self.send(vec![notification("sessionDeleted", &json!({ "session": session }))]).await
+                self.send(notification("sessionDeleted", &json!({ "session": session }))).await
             }
             // Too many rows changed at once to send each change.
-            Err(RecvError::Lagged(_)) => self.send(vec![notification("relist", &json!({}))]).await,
+            Err(RecvError::Lagged(_)) => self.send(notification("relist", &json!({}))).await,
             Err(RecvError::Closed) => Err(Over),
         }
     }
@@ -249,32 +266,38 @@ impl Link {
     /// Sends a response, if the client wants one.
     async fn reply(&mut self, answer: Option<String>) -> Result<(), Over> {
         match answer {
-            Some(answer) => self.send(vec![answer]).await,
+            Some(answer) => self.send(answer).await,
             None => Ok(()),
         }
     }
 
-    async fn send(&mut self, lines: Vec<String>) -> Result<(), Over> {
-        self.write(lines.into_iter().map(|line| Message::Text(line.into())).collect()).await
+    async fn send(&mut self, line: String) -> Result<(), Over> {
+        self.feed(line).await?;
+        self.flush().await
     }
 
-    /// Queues all messages, then flushes once: one system call for a whole batch. Ends with an error if the
-    /// client does not read; the connection itself detects that.
-    async fn write(&mut self, messages: Vec<Message>) -> Result<(), Over> {
-        for message in messages {
-            self.socket.feed(message).await.map_err(|_| Over)?;
-        }
+    /// Queues a message. All that is queued is flushed at once, in one system call. Ends with an error if the client does
+    /// not read; the connection itself detects that.
+    async fn feed(&mut self, line: String) -> Result<(), Over> {
+        self.socket.feed(Message::Text(line.into())).await.map_err(|_| Over)
+    }
+
+    async fn flush(&mut self) -> Result<(), Over> {
         self.socket.flush().await.map_err(|_| Over)
     }
 
     async fn close(&mut self, code: u16, reason: &'static str) -> Result<(), Over> {
         let close = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
-        let _ = self.write(vec![close]).await;
+        let _ = self.socket.send(close).await;
         Err(Over)
+    }
+
+    async fn ping(&mut self) -> Result<(), Over> {
+        self.socket.send(Message::Ping(Default::default())).await.map_err(|_| Over)
     }
 }
 
-fn next_of(mut subscription: Subscription, mut stopped: oneshot::Receiver<()>) -> Following {
+fn next_of(mut subscription: OutgoSubscription, mut stopped: oneshot::Receiver<()>) -> Following {
     async move {
         let frames = tokio::select! {
             biased;

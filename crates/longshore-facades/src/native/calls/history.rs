@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::io::{self, Write};
 
 use longshore_model::frame::Frame;
-use longshore_session::HubError;
+use longshore_model::timeline::Item;
+use longshore_session::{HubError, PAGE_BYTES};
 
 use super::bounded;
 use crate::gate::{Gate, GateError};
@@ -29,9 +31,36 @@ pub(super) async fn timeline(gate: Gate, params: TimelineParams) -> Result<Timel
     let timeline = gate.timeline(params.session).await?;
     let items = &timeline.items;
     let end = params.before.map_or(items.len(), |before| items.partition_point(|item| item.seq < before));
-    let start = end.saturating_sub(bounded(params.limit, ITEMS));
+    let most = end.saturating_sub(bounded(params.limit, ITEMS));
+    let start = most + too_old(&items[most..end]);
     let next = items.get(start).filter(|_| start > 0).map(|first| first.seq);
     Ok(TimelinePage { items: items[start..end].to_vec(), next, head: timeline.head })
+}
+
+/// How many of these items are too old for a page of [`PAGE_BYTES`]. The newest item is on the page, whatever its length.
+fn too_old(items: &[Item]) -> usize {
+    let mut length = JsonLength(0);
+    let fits = items.iter().rev().take_while(|item| {
+        let is_first = length.0 == 0;
+        // A length can always be counted.
+        let _ = serde_json::to_writer(&mut length, item);
+        is_first || length.0 <= PAGE_BYTES
+    });
+    items.len() - fits.count()
+}
+
+/// Counts what is written.
+struct JsonLength(usize);
+
+impl Write for JsonLength {
+    fn write(&mut self, json: &[u8]) -> io::Result<usize> {
+        self.0 += json.len();
+        Ok(json.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 pub(super) async fn search(gate: Gate, params: SearchParams) -> Result<Hits, Problem> {
