@@ -41,7 +41,7 @@ pub struct OpenCodePlayer {
     opened_ahead: bool,
     /// Requests of the driver without a response, and when the driver made them.
     ours: Vec<(Timestamp, Request)>,
-    /// The last turn of each session, and whether the turn runs.
+    /// Approvals and questions for which OpenCode waits, by the ids of its requests.
     turns: HashMap<SessionId, (TurnId, bool)>,
     /// Approvals for which OpenCode waits, by the ids of its requests. Below: its questions.
     approvals: HashMap<String, (SessionId, ApprovalId)>,

@@ -385,7 +385,7 @@ impl Stdio {
         };
         let patience = match signal {
             Signal::TERM | Signal::KILL => self.limits.after_term,
-            // A signal of [`Stdio::end_on`] gives the same time as the end of the input.
+            // Another signal, such as SIGINT, gives as much time as the end of the input.
             _ => self.limits.after_eof,
         };
         tracing::debug!(pid = self.group.pid(), ?signal, "agent process did not end in time");
