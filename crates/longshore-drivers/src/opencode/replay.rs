@@ -41,9 +41,9 @@ pub struct OpenCodePlayer {
     opened_ahead: bool,
     /// Requests of the driver without a response, and when the driver made them.
     ours: Vec<(Timestamp, Request)>,
-    /// Approvals and questions for which OpenCode waits, by the ids of its requests.
+    /// The last turn of each session, and whether the turn runs.
     turns: HashMap<SessionId, (TurnId, bool)>,
-    /// Approvals for which OpenCode waits, by the ids of its requests. Below: its questions.
+    /// Approvals and questions for which OpenCode waits, by the ids of its requests.
     approvals: HashMap<String, (SessionId, ApprovalId)>,
     questions: HashMap<String, (SessionId, QuestionId)>,
 }

@@ -20,7 +20,7 @@ use crate::kit::Scribe;
 const CHILD_LIMIT: usize = 1_000;
 
 impl Claude {
-    /// A frame of a sub-agent that nobody announced.
+    /// Handles a frame of a sub-agent without an announcement.
     pub(super) fn child_speaks(&mut self, line: &Line<'_>, scribe: &mut Scribe<'_>) {
         let call = line.parent_tool_use_id.as_ref();
         if !call.is_empty() && !self.children.contains_key(call) {

@@ -1,4 +1,4 @@
-//! The driver: translates Claude's lines into the vocabulary of the waist, and back.
+//! The driver: translates Claude's lines into events, and commands into lines.
 //!
 //! | module | holds |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | `stream`, `messages` | messages while they grow, and complete messages |
 //! | `tools`, `diffs`, `plans` | tool calls, their changes, and the to-do lists of some tools |
 //! | `announced_calls` | announced calls that have not begun |
-//! | `approvals`, `questions` | what Claude asks of the hub |
+//! | `approvals`, `questions` | Claude's requests to the hub |
 //! | `delegations` | sub-agents |
 //! | `remarks` | remarks about everything else |
 //! | `modes` | Claude's counterparts of our modes |

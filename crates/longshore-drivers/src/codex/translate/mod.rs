@@ -1,4 +1,4 @@
-//! The driver: translates Codex's lines into the vocabulary of the waist, and back.
+//! The driver: translates Codex's lines into events, and commands into requests.
 //!
 //! | module | holds |
 //! |---|---|
