@@ -1,4 +1,4 @@
-//! Whether somebody is logged in to an agent, according to its files and the environment. No agent starts for
+//! Whether a person is logged in to an agent, according to its files and the environment. No agent starts for
 //! this.
 
 use crate::discover::Surroundings;

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use crate::leash;
 
-/// The variables that a program gets: the paths with which it finds its own files, the person's folder of
-/// settings, the language, and the mark of the leash.
+/// The variables that a program gets: the person's name and paths, the language, the folder of
+/// settings, and the mark of the leash.
 const KEPT: [&str; 11] = [
     "PATH",
     "HOME",

@@ -18,7 +18,7 @@
 //! | [`leash`] | the end of all started processes, also of processes that try to escape |
 //! | [`transport`] | a child process and its three pipes |
 //! | [`host_io`] | files and commands for agents that leave them to their client |
-//! | [`account`] | whether somebody is logged in to an agent |
+//! | [`account`] | whether a person is logged in to an agent |
 //! | [`argv`] | command lines that agents send word by word, as a person would type them |
 //! | `folders` | the folders of this machine, for a person who looks for a work tree |
 //! | [`keyless`] | programs that the hub runs for itself, beside agents that could look at them |

@@ -1,7 +1,7 @@
 //! The anchor's own task: takes the hub's messages and passes each to its process.
 //!
 //! It never waits for a single session or agent. It stops a process that takes no more messages. Separate
-//! tasks send what the anchor itself has to report.
+//! tasks send the anchor's own messages.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //!
 //! An agent has [`Limits::interrupt`] to end an interrupted turn. After that, the anchor ends its process,
 //! and the session sleeps until the next prompt. If the process also works for other sessions that are not
-//! children of this one, the anchor waits until these rest, at most [`Limits::interrupt_shared`].
+//! children of this one, the anchor waits until those sessions rest, at most [`Limits::interrupt_shared`].
 
 use std::collections::HashMap;
 use std::time::Duration;

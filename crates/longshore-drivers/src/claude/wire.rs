@@ -4,9 +4,9 @@
 //! -> control_request initialize     <- control_response
 //! -> user                           <- system/init                                    at the start of every turn
 //!                                   <- system/status requesting                       before every call of the model
-//!                                   <- stream_event*                                  as the model says it
-//!                                   <- user isReplay                                  our own prompt: it was taken
-//!                                   <- assistant                                      one block each, whole
+//!                                   <- stream_event*                                  the deltas of the model
+//!                                   <- user isReplay                                  the driver's prompt, which Claude Code took
+//!                                   <- assistant                                      one complete block each
 //!                                   <- control_request can_use_tool                   -> control_response
 //!                                   <- user tool_result
 //!                                   <- result                                         the turn is over

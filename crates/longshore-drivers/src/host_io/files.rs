@@ -97,7 +97,7 @@ pub fn locate(root: &Path, path: &str) -> Result<ResolvedPath, HostFault> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(explain(path, &error)),
         }
-        // A link to a missing file: when somebody makes that file, the link leads to it, wherever it is.
+        // A link to a missing file leads to that file as soon as it exists, wherever it is.
         if there.symlink_metadata().is_ok() {
             return Ok(ResolvedPath { path: wanted, inside: false });
         }

@@ -86,7 +86,7 @@ impl ReadQueue {
         Some((key, wanted))
     }
 
-    /// Takes the reader that stands at this place.
+    /// Takes the reader that is at this place.
     pub(super) fn take_warm(&mut self, key: &Key, after: u64) -> Option<Bookmark> {
         let place = self.warm.iter().position(|(of, _)| of == key)?;
         let (_, warm) = self.warm.remove(place)?;

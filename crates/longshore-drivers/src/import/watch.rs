@@ -56,7 +56,7 @@ pub(crate) struct Watcher {
 /// Whether the anchor reports a conversation that has just begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Haste {
-    /// At once, because somebody asks.
+    /// At once, because a person asks.
     Now,
     /// When it is clear that the conversation is none of ours.
     Later,
@@ -143,7 +143,7 @@ impl Watcher {
                 callers.push(Called { agent, served, callers: called });
             }
         }
-        // The seed makes only ids of questions, which nothing outside this module uses.
+        // The seed makes only the ids of the import's own questions.
         let seed = getrandom::u64().unwrap_or_else(|_| clock::now().micros() as u64);
         Self {
             asking,

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use super::kin::{self, ProcessEntry, ProcessKey};
 use super::mark::Mark;
 
-/// The memory, and the signal that it has changed.
+/// The memory. The bell wakes the watcher when the memory has changed.
 pub(super) static MEMORY: Mutex<LeashMemory> = Mutex::new(LeashMemory::new());
 static BELL: Condvar = Condvar::new();
 
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn nobody_is_taken_for_a_stray_who_may_be_the_one_that_is_being_started() {
         let before = now();
-        // This start keeps the processes of parallel tests from counting as strays.
+        // This start protects the child from parallel tests, which may end strays.
         let _start = ProgramStart::begin();
         let mut child = std::process::Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();

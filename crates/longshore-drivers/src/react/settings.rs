@@ -21,7 +21,7 @@ pub struct ReactSettings {
     /// The model. If none, the first model that the service lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The NAME of the variable with the key. A local server needs no key.
+    /// The NAME of the variable with the key. A person's own server needs no key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_env: Option<String>,
     /// Additional headers of every request.

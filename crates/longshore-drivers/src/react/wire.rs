@@ -98,7 +98,7 @@ pub struct Delegate {
 pub struct Models {
     /// The id of the question.
     pub id: QueryId,
-    /// All of them.
+    /// All models.
     #[serde(default)]
     pub models: Vec<ModelInfo>,
     /// Why the models are unknown.

@@ -167,7 +167,7 @@ impl AcpConversation {
         Some(item)
     }
 
-    /// A terminal printed something, which is output of the call that runs in it.
+    /// Handles output of a terminal. It is output of the call that runs in it.
     pub(super) fn terminal_told(
         &mut self,
         terminal: &str,

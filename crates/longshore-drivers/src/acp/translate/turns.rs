@@ -24,7 +24,7 @@ impl Acp {
         self.say_held(native, scribe);
     }
 
-    /// Sends the waiting prompt, once nothing stands in its way.
+    /// Sends the waiting prompt, once no change of a setting is under way.
     pub(super) fn say_held(&mut self, native: &str, scribe: &mut Scribe<'_>) {
         let Some(conversation) =
             self.conversations.get_mut(native).filter(|conversation| conversation.settling == 0)

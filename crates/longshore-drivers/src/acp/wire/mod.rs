@@ -1,15 +1,15 @@
 //! The JSON of the protocol, with its names.
 //!
 //! ```text
-//! -> initialize                 <- its answer: what the agent can do
-//! -> session/new                <- its answer, which names the session      (or session/load, /resume, /fork)
-//!                               <- session/update {available_commands_update}      sometimes before that answer
-//! -> session/set_config_option  <- its answer      (or session/set_mode, session/set_model)
+//! -> initialize                 <- response with the capabilities of the agent
+//! -> session/new                <- response with the id of the session      (or session/load, /resume, /fork)
+//!                               <- session/update {available_commands_update}      sometimes before that response
+//! -> session/set_config_option  <- response        (or session/set_mode, session/set_model)
 //! -> session/prompt             <- session/update {agent_message_chunk, tool_call, plan, ..}*
-//!                               <- session/request_permission {id}   -> its answer
-//!                               <- fs/.., terminal/.. {id}           -> its answer
-//! -> session/cancel             (no answer)
-//!                               <- the answer to session/prompt, which ends the turn
+//!                               <- session/request_permission {id}   -> response
+//!                               <- fs/.., terminal/.. {id}           -> response
+//! -> session/cancel             (no response)
+//!                               <- response to session/prompt, which ends the turn
 //! ```
 //!
 //! JSON-RPC 2.0, one object per line. Both sides number their requests. An id may be any JSON value, so the

@@ -1,4 +1,4 @@
-//! Reads Claude Code's transcripts: `projects/<folder>/<session>.jsonl`, and those of its sub-agents in
+//! Reads Claude Code's transcripts: `projects/<folder>/<session>.jsonl`, and its sub-agents' transcripts in
 //! `projects/<folder>/<session>/subagents/agent-<agent>.jsonl`.
 //!
 //! A transcript has one line per block of a message; lines of one message have the same `message.id`. No line

@@ -67,7 +67,7 @@ impl Claude {
         };
         let child = self.conversations[at].session;
         let began = TurnId::mint(&mut scribe.cx);
-        // The delegation comes first, so that clients know the child before it speaks.
+        // The delegation comes first, so that clients know the child before its first event.
         let agent = self.home.as_ref().map_or_else(name, |home| AgentName::clone(&home.agent));
         let delegation = Delegation { child, agent };
         let mut draft = Draft::new(Body::DelegationStarted(delegation)).turn(turn).item(item);

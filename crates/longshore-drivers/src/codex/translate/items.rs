@@ -146,7 +146,7 @@ impl Codex {
         Some((session, id, item.id))
     }
 
-    /// Somebody typed into a running command.
+    /// Handles input that Codex typed into a running command.
     pub(super) fn typed(&mut self, params: &RawValue, scribe: &mut Scribe<'_>) -> Result<(), WireError> {
         let typed: wire::Delta<'_> = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(typed.thread_id.as_ref()) else { return Ok(()) };
@@ -352,7 +352,7 @@ pub(crate) fn thought(item: &wire::Item) -> Draft {
     Draft::new(Body::ReasoningDone { partial: false }).text(text)
 }
 
-/// A message to the agent from somebody other than our session.
+/// A message to the agent from another sender than our session.
 pub(crate) fn user_message(item: &wire::Item) -> Draft {
     let mut words = Vec::new();
     let mut attachments = Vec::new();

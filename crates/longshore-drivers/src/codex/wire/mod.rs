@@ -1,12 +1,12 @@
 //! Codex's JSON, with its names.
 //!
 //! ```text
-//! -> initialize            <- its answer            -> initialized
-//! -> thread/start          <- its answer, which names the thread        (or thread/resume, thread/fork)
-//! -> turn/start            <- its answer, which names the turn
+//! -> initialize            <- response              -> initialized
+//! -> thread/start          <- response with the id of the thread        (or thread/resume, thread/fork)
+//! -> turn/start            <- response with the id of the turn
 //!                          <- turn/started
 //!                          <- item/started, item/.../delta*, item/completed        for every item
-//!                          <- item/.../requestApproval {id}   -> its answer        <- serverRequest/resolved
+//!                          <- item/.../requestApproval {id}   -> response          <- serverRequest/resolved
 //!                          <- error {willRetry}*, thread/tokenUsage/updated
 //!                          <- turn/completed
 //! ```

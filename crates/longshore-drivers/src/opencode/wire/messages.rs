@@ -89,7 +89,7 @@ pub struct Part {
     pub kind: String,
     #[serde(default)]
     pub text: String,
-    /// Whether OpenCode wrote this part on behalf of the user or the model.
+    /// Whether OpenCode wrote this part in the name of the user or the model.
     #[serde(default)]
     pub synthetic: bool,
     /// For a summary: whether OpenCode makes it without a request, and continues afterwards.

@@ -6,14 +6,14 @@
 //! POST /session {permission}            -> the session, ses_1
 //! POST /session/ses_1/prompt_async      -> 204; all else comes as events:
 //!   session.status busy
-//!   message.updated user, message.part.updated text        what we said
+//!   message.updated user, message.part.updated text        the driver's prompt
 //!   message.updated assistant                              one message for each step of the model
 //!     message.part.updated text ""; message.part.delta ..; message.part.updated the whole text
 //!     message.part.updated tool pending, running, completed or error
 //!       permission.asked                -> POST /permission/per_1/reply
 //!       question.asked                  -> POST /question/que_1/reply or reject
 //!   message.updated assistant, completed
-//!   session.status idle, session.idle                      after an abort twice
+//!   session.status idle, session.idle                      after an abort, twice
 //! ```
 //!
 //! On `/event`, an event has no wrapper. On `/global/event`, it is in a `payload`, beside its directory.
