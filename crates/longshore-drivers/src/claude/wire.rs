@@ -5,7 +5,7 @@
 //! -> user                           <- system/init                                    at the start of every turn
 //!                                   <- system/status requesting                       before every call of the model
 //!                                   <- stream_event*                                  the deltas of the model
-//!                                   <- user isReplay                                  the driver's prompt, which Claude Code took
+//!                                   <- user isReplay                                  the driver's prompt, repeated
 //!                                   <- assistant                                      one complete block each
 //!                                   <- control_request can_use_tool                   -> control_response
 //!                                   <- user tool_result

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `calls` | the driver's requests, and what their answers mean |
 //! | `conversation` | the state of the conversation, of its sub-agents' conversations, and of their tool calls |
-//! | `handshake` | from the first line to a session that is ready, or the reason why not; questions that concern no session |
+//! | `handshake` | from the first line to a session that is ready, or the reason why not; questions without a session |
 //! | `commands` | the commands of a session to its agent |
 //! | `turns`, `usage` | how turns begin, are steered, fail and end, and their usage |
 //! | `stream`, `messages` | messages while they grow, and complete messages |
