@@ -2,7 +2,7 @@
 
 use longshore_model::event::{Raw, RawFault};
 
-/// How many bytes are read at once: as many as a pipe of Linux holds. Fewer if lines are shorter.
+/// How many bytes are read at once: as many as a pipe of Linux holds. Fewer if the longest line is shorter.
 const CHUNK: usize = 64 * 1024;
 
 /// A buffer that grew beyond this for one long line is freed after that line.
