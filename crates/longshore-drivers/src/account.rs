@@ -1,24 +1,24 @@
-//! Whether somebody is logged in to an agent, according to its files and the environment. No agent starts for
+//! Whether a person is logged in to an agent, according to its files and the environment. No agent starts for
 //! this.
 
 use crate::discover::Surroundings;
 
-/// Where an agent keeps who is logged in.
+/// Where an agent keeps its login.
 #[derive(Clone, Copy, Debug)]
 pub struct Account {
-    /// Variables that are as good as a login: keys.
+    /// Variables that count as a login: keys.
     pub variables: &'static [&'static str],
     /// The variable that names the agent's home, and the default below the person's home folder.
     pub home: (&'static str, &'static str),
-    /// Files in the home; any of them means a login.
+    /// Files in the home. Any of them means a login.
     pub files: &'static [&'static str],
-    /// A file in the home and a text in it with which the agent needs no login, because the person uses a
-    /// model of their own.
+    /// A file in the home and a text in it. With this text, the agent needs no login, because the person uses
+    /// another model.
     pub without: Option<(&'static str, &'static str)>,
 }
 
 impl Account {
-    /// Whether somebody is logged in; none if only the running agent could tell.
+    /// Whether a person is logged in. None if only the running agent knows it.
     pub fn logged_in(&self, around: &Surroundings) -> Option<bool> {
         if self.variables.iter().any(|name| around.var(name).is_some()) {
             return Some(true);
@@ -32,7 +32,7 @@ impl Account {
         let needs_none = self.without.is_some_and(|(file, words)| {
             std::fs::read_to_string(home.join(file)).is_ok_and(|text| text.contains(words))
         });
-        // Where there is a keychain, it may be in there.
+        // On macOS, the login may be in the keychain.
         (!needs_none && !cfg!(target_os = "macos")).then_some(false)
     }
 }

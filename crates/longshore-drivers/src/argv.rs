@@ -5,13 +5,13 @@
 
 use serde_json::Value;
 
-/// Shells that run the line that they are given.
+/// Shells that run a line given as an argument.
 const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
-/// Where systems keep them. One without a folder is looked for in `PATH`, as every other program is.
+/// The folders of the system's shells. A name without a folder is found in `PATH`, as every other program.
 const PLACES: [&str; 6] =
     ["", "/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/", "/run/current-system/sw/bin/"];
 
-/// The line that a shell among these words is given: `bash -lc LINE`.
+/// The line for the shell in these words: `bash -lc LINE`.
 pub fn inner(words: &[impl AsRef<str>]) -> Option<&str> {
     let [shell, flag, line] = words else { return None };
     let shell = shell.as_ref();
@@ -20,12 +20,12 @@ pub fn inner(words: &[impl AsRef<str>]) -> Option<&str> {
     (is_shell && ["-c", "-lc", "-ic", "-lic"].contains(&flag.as_ref())).then(|| line.as_ref())
 }
 
-/// The line that these words are: what a shell is given if they start one, else the words themselves.
+/// The line of these words: the shell's line if they start a shell, otherwise the words themselves.
 pub fn line_of(words: &[impl AsRef<str>]) -> String {
     inner(words).map_or_else(|| typed(words), str::to_owned)
 }
 
-/// The same for words in JSON; none if these are no words.
+/// The same for words in JSON. None if a value is not a string.
 pub fn line_in(words: &[Value]) -> Option<String> {
     let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
     words.filter(|words| !words.is_empty()).map(|words| line_of(&words))
@@ -37,12 +37,12 @@ pub fn unwrapped(line: &str) -> String {
     inner(&words).unwrap_or(line).to_owned()
 }
 
-/// One line that a shell would read as these words.
+/// A line that a shell reads as these words.
 pub fn typed(words: &[impl AsRef<str>]) -> String {
     words.iter().map(|word| quoted(word.as_ref())).collect::<Vec<_>>().join(" ")
 }
 
-/// A word as a shell reads it back.
+/// A word in a form that a shell reads back unchanged.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -51,7 +51,7 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// The words of a command line as a shell reads them; none when a quote is left open.
+/// The words of a command line as a shell reads them. None if a quote is open.
 fn split(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -11,7 +11,7 @@ pub fn now() -> Timestamp {
     Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
-/// How long to wait from now until `moment`; nothing when it has passed.
+/// How long it is from now until `moment`. Zero if it has passed.
 pub fn until(moment: Timestamp) -> Duration {
     let micros = moment.micros().saturating_sub(now().micros());
     Duration::from_micros(u64::try_from(micros).unwrap_or(0))

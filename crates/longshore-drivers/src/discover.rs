@@ -1,7 +1,7 @@
 //! Agent discovery: where an agent is installed, and in which version.
 //!
-//! A blocking thread looks for files. A short process asks a program for its version; the answer is
-//! remembered until the file changes.
+//! A blocking thread searches for files. A short process reports the version of a program, and the anchor
+//! remembers that version until the file changes.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,7 +20,7 @@ use crate::npm;
 use crate::spec::{Agent, AgentSpec};
 use crate::transport::{ChildEvent, Limits, Spawn, Stdio, WireLine};
 
-/// What a person set for one agent.
+/// A person's settings for one agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentSettings {
@@ -28,15 +28,15 @@ pub struct AgentSettings {
     pub path: Option<PathBuf>,
     /// Arguments after our own.
     pub args: Vec<String>,
-    /// What its environment has beyond ours.
+    /// Additional environment variables.
     pub env: BTreeMap<String, String>,
     /// The transport, if the agent has a choice.
     pub transport: Transport,
-    /// What speaks with it, for an agent that is not built in: `acp`, `claude`.
+    /// The driver of an agent that is not built in: `acp`, `claude`.
     pub driver: Option<String>,
     /// The program and its arguments, for an agent that is not built in.
     pub command: Vec<String>,
-    /// Its name for people, for an agent that is not built in.
+    /// The name for people of an agent that is not built in.
     pub title: Option<String>,
     /// The environment for a trial on a scripted model; `${MODEL_URL}` stands for the model's address.
     pub verify_env: BTreeMap<String, String>,
@@ -45,14 +45,14 @@ pub struct AgentSettings {
     pub more: BTreeMap<String, serde_json::Value>,
 }
 
-/// How an agent is spoken with.
+/// How the driver of an agent exchanges messages with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
-    /// As is usual for it: over its pipes, or on its port.
+    /// The agent's usual way: its pipes, or its port.
     #[default]
     Stdio,
-    /// Over a WebSocket that it opens to the hub.
+    /// A WebSocket that the agent's program opens to the hub.
     Socket,
 }
 
@@ -78,12 +78,12 @@ impl Surroundings {
         self.vars.iter()
     }
 
-    /// A variable that is set to something.
+    /// A variable, if it is set and not empty.
     pub fn var(&self, name: &str) -> Option<&OsString> {
         self.vars.get(std::ffi::OsStr::new(name)).filter(|value| !value.is_empty())
     }
 
-    /// The same, with others over them.
+    /// The same, with these variables added or replaced.
     #[must_use]
     pub fn with(&self, vars: &BTreeMap<String, String>) -> Self {
         let mut all = self.clone();
@@ -91,12 +91,13 @@ impl Surroundings {
         all
     }
 
-    /// The person's folder.
+    /// The home folder of the person.
     pub fn home(&self) -> Option<PathBuf> {
         self.var("HOME").map(PathBuf::from)
     }
 
-    /// The first folder with this program: the person's own, the machine's, then `PATH`.
+    /// The program in the first folder that has it: the person's own folder, the machine's folder, then
+    /// `PATH`.
     pub fn look_up(&self, program: &str) -> Option<PathBuf> {
         let own = self.home().map(|home| home.join(".local/bin"));
         let path = self.var("PATH").map(|path| std::env::split_paths(path).collect::<Vec<_>>());
@@ -109,12 +110,12 @@ impl Surroundings {
     }
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finding {
     /// The program to start.
     pub path: Option<PathBuf>,
-    /// Something to know about it.
+    /// A remark about the program, or about the search.
     pub remark: Option<String>,
 }
 
@@ -130,7 +131,7 @@ pub fn find_program(
     let named = named.or_else(|| Some((settings.path.clone()?, "the settings name".to_owned())));
     match named {
         Some((path, _)) if is_program(&path) => Finding { path: Some(path), remark: None },
-        // Somebody who names a program wants that one and no other.
+        // A person who names a program wants no other program.
         Some((path, by)) => {
             let remark = format!("{by} {}, which is not a program", path.display());
             Finding { path: None, remark: Some(remark) }
@@ -139,12 +140,12 @@ pub fn find_program(
     }
 }
 
-/// Whether it is a file that may be run.
+/// Whether this is an executable file.
 pub(crate) fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
-/// Looks for an agent without keeping the runtime waiting for the disk.
+/// Searches for an agent on a blocking thread, so that the disk does not hold up the runtime.
 pub(crate) async fn find(agent: &Agent, settings: &AgentSettings, around: &Surroundings) -> Finding {
     let (agent, settings, around) = (Agent::clone(agent), settings.clone(), around.clone());
     tokio::task::spawn_blocking(move || agent.find(&settings, &around)).await.unwrap_or_else(|error| {
@@ -167,17 +168,17 @@ struct VersionEntry {
     version: Option<String>,
 }
 
-/// Which versions are told.
+/// Which versions to report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VersionsOf {
-    /// Every program is asked for its own, which takes some of them seconds.
+    /// All versions. Every program is asked, and some take seconds to answer.
     All,
-    /// Those that were asked before.
+    /// Only the versions that are already known.
     Known,
 }
 
 impl Versions {
-    /// One agent as this machine knows it.
+    /// The description of one agent on this machine.
     pub async fn describe(
         &self,
         agent: &Agent,
@@ -255,8 +256,8 @@ impl Versions {
     }
 }
 
-/// The command that goes on with a conversation in the agent's own terminal. Where the settings say that the agent is
-/// elsewhere, or keeps its things elsewhere, the command has to say so too.
+/// The command that continues a conversation in the agent's own terminal. If the settings name another
+/// program or another home of the agent, the command contains these too.
 fn resume(agent: &dyn AgentSpec, settings: &AgentSettings) -> Option<String> {
     let mut command = agent.resume()?.to_owned();
     let own = |path: &&PathBuf, program: &str| agent.name() == program || path.ends_with(program);
@@ -307,7 +308,7 @@ impl fmt::Debug for KnownOf {
 /// The part of a remark which says that a version is newer than every tested one.
 pub const NEWER_THAN: &str = " is newer than ";
 
-/// What there is to know of a version before one relies on it.
+/// A remark about a version, if a person should know something about it.
 fn remark_on(agent: &dyn AgentSpec, version: Option<&str>) -> Option<String> {
     let Some(version) = version else {
         return Some("the program does not report its version; it may be broken".to_owned());
@@ -318,7 +319,7 @@ fn remark_on(agent: &dyn AgentSpec, version: Option<&str>) -> Option<String> {
     ))
 }
 
-/// Whether one version comes after another. Of what is no number only the beginning counts: `1.2.3-beta` is `1.2.3`.
+/// Whether one version comes after another. Only the leading numbers count: `1.2.3-beta` is `1.2.3`.
 fn is_newer(version: &str, than: &str) -> bool {
     let numbers = |version: &str| -> Vec<u64> {
         let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());
@@ -327,7 +328,7 @@ fn is_newer(version: &str, than: &str) -> bool {
     numbers(version) > numbers(than)
 }
 
-/// How long a program may take to say its version.
+/// How long a program may take to report its version.
 const VERSION_DEADLINE: Duration = Duration::from_secs(3);
 
 /// The version in the first line of `--version`.
@@ -350,11 +351,11 @@ async fn ask_version(path: &Path, settings: &AgentSettings, around: &Surrounding
             }
         }
     };
-    // Dropped after its first line, or when the time is up: that kills it.
+    // The process is dropped after its first line or at the deadline. That kills it.
     let line = tokio::time::timeout(VERSION_DEADLINE, first_line).await.ok()??;
     let version = line.split_whitespace().map(|word| word.trim_start_matches('v'));
     let version = version.into_iter().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    // Some say it in a sentence.
+    // Some programs report the version within a sentence.
     version.map(|version| version.trim_end_matches(['.', ',']).to_owned())
 }
 

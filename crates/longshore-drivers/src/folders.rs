@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use longshore_model::anchor::Folders;
 
-/// How many folders of one are told; the others are found by their path.
+/// How many subfolders the answer may have. A person types the path of the others.
 const MOST: usize = 1_000;
 
-/// Why no agent can work in a folder; none when one can.
+/// Why no agent can work in a folder. None if an agent can.
 pub(crate) async fn work_tree(path: &str) -> Option<String> {
     match tokio::fs::metadata(path).await {
         Ok(found) if found.is_dir() => None,
@@ -17,7 +17,7 @@ pub(crate) async fn work_tree(path: &str) -> Option<String> {
     }
 }
 
-/// Looks into a folder; without a path, into the home folder.
+/// Lists the subfolders of a folder. Without a path, of the home folder.
 pub(crate) async fn look_into(path: Option<String>) -> Result<Folders, String> {
     let path = match path {
         Some(path) => PathBuf::from(path),
@@ -32,7 +32,7 @@ pub(crate) async fn look_into(path: Option<String>) -> Result<Folders, String> {
 
 fn look(path: &Path) -> Result<Folders, String> {
     let unreadable = |error: std::io::Error| format!("cannot read the folder {}: {error}", path.display());
-    // Without `..` and links, so that the parent is where a person expects it.
+    // The path without `..` and links, so that its parent is the folder that a person expects.
     let path = path.canonicalize().map_err(unreadable)?;
     let mut folders: Vec<String> = std::fs::read_dir(&path)
         .map_err(unreadable)?
@@ -47,7 +47,7 @@ fn look(path: &Path) -> Result<Folders, String> {
     Ok(Folders { path: path.display().to_string(), parent, folders })
 }
 
-/// What this machine is called.
+/// The name of this machine.
 pub(crate) fn machine() -> String {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     if name.is_empty() { "localhost".to_owned() } else { name }

@@ -1,8 +1,8 @@
 //! The address of a git remote, without secrets.
 
-/// An address without what may be secret in it: users, passwords, and whatever follows the path.
+/// An address without its possible secrets: users, passwords, and the query after the path.
 pub fn without_secrets(remote: &str) -> String {
-    // A helper is a program with arguments of its own.
+    // A helper is a program with its own arguments.
     if let Some((helper, _)) = remote.split_once("::")
         && helper.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
     {
@@ -13,7 +13,7 @@ pub fn without_secrets(remote: &str) -> String {
         Some((scheme, rest)) => {
             let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
             let is_port = |port: &str| port.bytes().all(|figure| figure.is_ascii_digit());
-            // What stands after a colon and is no port is a password, even when it has a slash in it.
+            // Text after a colon that is not a port is a password, even if it contains a slash.
             let whole = match host.rsplit_once(':') {
                 Some((_, port)) if !host.ends_with(']') && !host.contains('@') && !is_port(port) => rest,
                 Some(_) | None => host,
@@ -24,7 +24,8 @@ pub fn without_secrets(remote: &str) -> String {
                 None => format!("{scheme}://{host}/{path}"),
             }
         }
-        // `git` is nobody's name. A path may have an `@` in it; where a colon stands before it, it may be a password.
+        // `git` is not a person's name. A path may contain an `@`. If there is a colon before the `@`, the
+        // text may be a password.
         None => match (plain.split_once('@'), plain.rsplit_once('@')) {
             (Some((user, _)), Some((_, rest))) if user.contains(':') => rest.to_owned(),
             (Some((user, rest)), _) if user != "git" && !user.contains('/') => rest.to_owned(),

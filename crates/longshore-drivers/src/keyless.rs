@@ -1,4 +1,4 @@
-//! Programs that the hub runs for itself, beside agents that could read their environment.
+//! Programs that the hub runs for itself, beside agents that could read the environment of these programs.
 //!
 //! Every process of the same user can read the environment of such a program in `/proc`. So the program gets
 //! the variables that it needs and nothing else: no token, and no keys of models or servers.
@@ -8,7 +8,8 @@ use std::process::Command;
 
 use crate::leash;
 
-/// What programs need to find themselves, what a person has set, and their words; and by which we find them.
+/// The variables that a program gets: the person's name and paths, the language, the folder of
+/// settings, and the mark of the leash.
 const KEPT: [&str; 11] = [
     "PATH",
     "HOME",
@@ -19,12 +20,12 @@ const KEPT: [&str; 11] = [
     "LC_ALL",
     "LC_CTYPE",
     "XDG_CONFIG_HOME",
-    // Where Apple's git is.
+    // The folder of Apple's git.
     "DEVELOPER_DIR",
     leash::VARIABLE,
 ];
 
-/// A program with an environment that anybody may see.
+/// A program with an environment that all processes may see.
 pub fn keyless(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env_clear().envs(seen_by_all(std::env::vars_os()));
@@ -47,7 +48,7 @@ mod tests {
         let ours = ours.map(|name| (OsString::from(name), OsString::from("x")));
         let names: Vec<OsString> = seen_by_all(ours.into_iter()).map(|(name, _)| name).collect();
         assert_eq!(names, ["PATH", "HOME"]);
-        // Whatever the tests run in: there is more of it than that.
+        // The environment of the tests always has more variables than these.
         let told = keyless("env").output().unwrap();
         let told = String::from_utf8(told.stdout).unwrap();
         let name = |line: &str| line.split('=').next().unwrap().to_owned();

@@ -2,9 +2,9 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`kit`] | what every driver is made with: its scribe, its pending requests, diffs |
+//! | [`kit`] | the tools of every driver: its scribe, its pending requests, diffs |
 //! | [`spec`] | the description of an agent: name, path, command line, capabilities |
-//! | [`table`] | all agents: the built-in ones, one line each, and those of the settings |
+//! | [`table`] | all agents: the built-in agents, one line each, and the agents of the settings |
 //! | [`acp`] | every agent that speaks the Agent Client Protocol |
 //! | [`codex`] | Codex, through its `app-server` |
 //! | [`claude`] | Claude Code, through its stream-json |
@@ -14,16 +14,16 @@
 //! | [`import`] | conversations from elsewhere, in the agents' own records |
 //! | [`offline`] | what each agent needs to run on a scripted model |
 //! | [`discover`] | where an agent is installed, and in which version |
-//! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
-//! | [`leash`] | the end of all started processes, also of those that try to get away |
+//! | [`anchor`] | the tasks that hold agent processes and exchange messages with the hub |
+//! | [`leash`] | the end of all started processes, also of processes that try to escape |
 //! | [`transport`] | a child process and its three pipes |
 //! | [`host_io`] | files and commands for agents that leave them to their client |
-//! | [`account`] | whether somebody is logged in to an agent |
-//! | [`argv`] | command lines that agents tell word by word, as a person would type them |
-//! | `folders` | the folders of this machine, for whoever looks for a work tree |
+//! | [`account`] | whether a person is logged in to an agent |
+//! | [`argv`] | command lines that agents send word by word, as a person would type them |
+//! | `folders` | the folders of this machine, for a person who looks for a work tree |
 //! | [`keyless`] | programs that the hub runs for itself, beside agents that could look at them |
 //! | [`git_remote`] | the address of a git remote, fit to be shown |
-//! | `npm` | what npm knows of a program that it installed |
+//! | `npm` | the facts that npm has about a program that it installed |
 //! | [`clock`] | the one place that reads the wall clock |
 
 pub mod account;

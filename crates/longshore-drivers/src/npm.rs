@@ -1,11 +1,11 @@
-//! What npm knows about a program that it installed.
+//! The facts that npm has about a program that it installed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-/// How deep in its package a program may lie.
+/// How deep in its package a program may be.
 const DEPTH: usize = 4;
 
 #[derive(Deserialize)]
@@ -21,7 +21,8 @@ enum Programs {
     Many(BTreeMap<String, PathBuf>),
 }
 
-/// The version of the package that this is a program of. Programs take seconds to say it themselves, and some cannot.
+/// The version of the package that contains the program. Programs take seconds to report it themselves, and
+/// some cannot.
 pub(crate) fn version(program: &Path) -> Option<String> {
     let program = program.canonicalize().ok()?;
     let package = program.ancestors().skip(1).take(DEPTH).find_map(|folder| {

@@ -1,4 +1,4 @@
-//! The table of agents: the built-in ones, one line each, and the agents of the settings.
+//! The table of agents: the built-in agents, one line each, and the agents of the settings.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,32 +7,32 @@ use crate::discover::{AgentSettings, Transport};
 use crate::spec::{Agent, AgentSpec, Channel};
 use crate::{acp, claude, codex, opencode, react};
 
-/// The settings name an agent that cannot be.
+/// An error in the agents of the settings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadAgent {
-    /// It is not built in, and nothing says what it is.
+    /// The agent is not built in, and has no driver in the settings.
     #[error(
         "the settings name an unknown agent `{name}`; the known agents are {known}. To add an agent, set its `driver` and its `command`"
     )]
     Unknown {
-        /// Its name.
+        /// The name of the agent.
         name: String,
-        /// What is built in.
+        /// The built-in agents.
         known: String,
     },
-    /// No such driver takes agents of the settings.
+    /// This driver takes no agents of the settings.
     #[error(
         "the agent `{name}` of the settings has the driver `{driver}`; the settings can add agents only with {known}"
     )]
     NoSuchDriver {
-        /// Its name.
+        /// The name of the agent.
         name: String,
-        /// The driver that it wants.
+        /// The driver in the settings.
         driver: String,
-        /// The drivers that there are for that.
+        /// The drivers that take agents of the settings.
         known: String,
     },
-    /// Its driver cannot be without a command.
+    /// The driver of the agent needs a command.
     #[error(
         "the agent `{0}` of the settings has no `command`; set it, as in command = [\"my-agent\", \"--acp\"]"
     )]
@@ -40,12 +40,12 @@ pub enum BadAgent {
     /// The agent does not understand one of its settings.
     #[error("cannot understand the settings of the agent `{name}`: {fault}")]
     Misunderstood {
-        /// Its name.
+        /// The name of the agent.
         name: String,
-        /// What is wrong.
+        /// The fault.
         fault: String,
     },
-    /// It cannot be spoken with in that way.
+    /// The program of the agent cannot call back.
     #[error("the agent `{0}` of the settings cannot call back; remove `transport = \"socket\"`")]
     NoSocket(String),
 }
@@ -63,10 +63,10 @@ pub fn built_in() -> Vec<Agent> {
     agents
 }
 
-/// Makes an agent of what the settings say, under a name of theirs.
+/// Makes an agent from the settings, under the settings' name.
 type Maker = fn(name: &str, settings: &AgentSettings) -> Result<Agent, BadAgent>;
 
-/// The drivers that can be given to agents of the settings, by what the settings call them.
+/// The drivers for agents of the settings, by their names there.
 const MAKERS: &[(&str, Maker)] =
     &[(acp::NAME, make_acp), (claude::NAME, make_claude), (react::NAME, make_react)];
 
@@ -78,7 +78,7 @@ fn make_claude(name: &str, settings: &AgentSettings) -> Result<Agent, BadAgent> 
     of_command(name, settings, claude::ClaudeSpec::of_settings)
 }
 
-/// Somebody's own program: nothing is known of it but its command.
+/// An agent that is another program. Only its command is known.
 fn of_command(
     name: &str,
     settings: &AgentSettings,
@@ -92,7 +92,7 @@ fn of_command(
     Ok(agent)
 }
 
-/// Without a command it is the built-in agent, with another model, say.
+/// Without a command, it is the built-in agent with other settings, for example another model.
 fn make_react(name: &str, settings: &AgentSettings) -> Result<Agent, BadAgent> {
     react::ReactSpec::of_settings(name, settings).map_err(|fault| misunderstood(name, fault))
 }
@@ -101,8 +101,8 @@ fn misunderstood(name: &str, fault: String) -> BadAgent {
     BadAgent::Misunderstood { name: name.to_owned(), fault }
 }
 
-/// All agents: the built-in ones, then those of the settings. An agent of the settings with a driver replaces
-/// a built-in one with the same name.
+/// All agents: the built-in agents, then the agents of the settings. An agent of the settings with a driver
+/// replaces a built-in agent with the same name.
 pub fn all(settings: &BTreeMap<String, AgentSettings>) -> Result<Vec<Agent>, BadAgent> {
     let mut agents = built_in();
     for (name, settings) in settings {
@@ -131,7 +131,7 @@ pub fn all(settings: &BTreeMap<String, AgentSettings>) -> Result<Vec<Agent>, Bad
     Ok(agents)
 }
 
-/// Whether the programs of an agent call back, for its sessions.
+/// Whether the programs of an agent call back for its sessions.
 pub fn calls_back(agent: &dyn AgentSpec, settings: &AgentSettings) -> bool {
     match agent.channel(settings) {
         Channel::Socket(_) => true,

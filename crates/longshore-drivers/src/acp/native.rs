@@ -1,13 +1,13 @@
-//! Finds the native program behind an npm script: it starts faster, and ends when it is told to.
+//! Finds the native program behind an npm script. The native program starts faster, and ends after a signal.
 
 use std::path::{Path, PathBuf};
 
 use super::rows::AcpRow;
 
 impl AcpRow {
-    /// The program that npm's script would start, or `found` itself if there is none. Reads the disk.
+    /// The program that npm's script would start, or `found` itself if there is none. This reads the disk.
     ///
-    /// The script is a wrapper: when it is stopped, it dies alone and leaves the real program running.
+    /// The script is a wrapper. If it is stopped, it ends alone, and the native program continues.
     pub fn native(&self, found: &Path) -> PathBuf {
         let Some(package) = self.native_package else { return found.to_owned() };
         let Ok(script) = found.canonicalize() else { return found.to_owned() };
@@ -27,7 +27,7 @@ impl AcpRow {
             .join(format!("{package}-{system}-{machine}"))
             .join("bin")
             .join(self.program.as_ref());
-        // As node resolves it: from the script upwards, so that it is found nested and hoisted.
+        // The folders in node's order: from the script upwards, for nested and hoisted packages.
         let mut places = script.ancestors().skip(1).map(|folder| folder.join(&inside));
         places.find(|file| file.is_file()).unwrap_or_else(|| found.to_owned())
     }

@@ -1,11 +1,12 @@
-//! The known ACP agents on a scripted model. For an agent of the settings, the settings must say how.
+//! The known ACP agents on a scripted model. For an agent of the settings, the settings must contain the
+//! environment.
 
 use serde_json::{Value, json};
 
 use crate::offline::{Offline, OfflinePlace, ScriptedCalls, env};
 use crate::{claude, codex, opencode};
 
-/// How Gemini's model has it do things.
+/// The model's calls of Gemini's tools.
 pub const GEMINI_CALLS: ScriptedCalls = ScriptedCalls {
     run: gemini_run,
     leave: gemini_run,
@@ -19,7 +20,7 @@ pub const GEMINI_CALLS: ScriptedCalls = ScriptedCalls {
     },
 };
 
-/// How Copilot's model has it do things.
+/// The model's calls of Copilot's tools.
 pub const COPILOT_CALLS: ScriptedCalls = ScriptedCalls {
     run: copilot_run,
     leave: copilot_run,
@@ -39,12 +40,12 @@ fn copilot_run(command: &str) -> Value {
     json!({ "call": "bash", "args": { "command": command, "description": "do it" } })
 }
 
-/// How such an agent runs without an account.
+/// How a known agent runs without an account.
 pub(super) fn offline(name: &str, place: OfflinePlace<'_>) -> Option<Offline> {
     match name {
         "gemini" => Some(gemini(place)),
         "copilot" => Some(copilot(place)),
-        // A name of a model that it does not know would cost it its tool for patches.
+        // With an unknown name of a model, Codex would have no tool for patches.
         "codex-acp" => Some(codex_acp(place, name)),
         "claude-code-acp" => Some(claude::offline::offline(place)),
         "opencode-acp" => Some(opencode::offline::offline(place)),
@@ -55,7 +56,8 @@ pub(super) fn offline(name: &str, place: OfflinePlace<'_>) -> Option<Offline> {
 fn codex_acp(place: OfflinePlace<'_>, name: &str) -> Offline {
     let settings =
         "model = \"gpt-5.4\"\napproval_policy = \"untrusted\"\nsandbox_mode = \"danger-full-access\"";
-    // It asks about every command, and refuses one that asks for more by itself.
+    // The adapter requests an approval for every command. It refuses a command that itself requests wider
+    // permissions.
     let calls = ScriptedCalls { leave: codex::CALLS.run, ..codex::CALLS };
     Offline { calls, ..codex::offline::offline(place, name, settings) }
 }

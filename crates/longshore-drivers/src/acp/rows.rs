@@ -1,6 +1,6 @@
-//! The known ACP agents: how to call and start each, and where it differs.
+//! The known ACP agents: their names, how Longshore starts them, and how they differ.
 //!
-//! Every difference between two agents is data in a row; the driver knows no agent by name.
+//! Every difference between two agents is data in a row. The driver knows no agent by name.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,44 +11,45 @@ use serde_json::{Value, json};
 
 use crate::account::Account;
 
-/// A setting and its value: `mode` is the agent's own mode, other names are the agent's own options.
+/// A setting and its value. `mode` is the agent's own mode. Other names are the agent's own options.
 pub type SettingPair = (&'static str, &'static str);
 
 /// One agent.
 #[derive(Clone, Debug)]
 pub struct AcpRow {
-    /// Its name: `gemini`.
+    /// The agent's name: `gemini`.
     pub name: Cow<'static, str>,
-    /// Its name for people.
+    /// The agent's name for people.
     pub title: Cow<'static, str>,
-    /// The program to look for.
+    /// The program of the agent.
     pub program: Cow<'static, str>,
-    /// The npm package of its program for one machine, without the name of the machine.
+    /// The npm package with the native program for one machine, without the name of the machine.
     pub native_package: Option<&'static str>,
-    /// With which it speaks the protocol.
+    /// The arguments with which the program speaks ACP.
     pub arguments: &'static [&'static str],
-    /// What its environment has beyond ours.
+    /// Additional environment variables.
     pub environment: &'static [(&'static str, &'static str)],
-    /// The command that installs it.
+    /// The command that installs the agent.
     pub install: Cow<'static, str>,
-    /// The command that logs in to it.
+    /// The command that logs in to the agent.
     pub login: Option<&'static str>,
-    /// Where it keeps who is logged in, where that can be seen.
+    /// Where the agent keeps its login, if Longshore can see it.
     pub account: Option<Account>,
-    /// The version that the recordings are of.
+    /// The version in the recordings.
     pub tested: Option<&'static str>,
-    /// What a mode is in its words; several ways of saying the same mode follow each other, the best first.
+    /// The agent's settings for each mode. If there are several ways to set the same mode, the best one comes
+    /// first.
     pub modes: &'static [(Mode, &'static [SettingPair])],
     /// Whether a client can choose the model.
     pub models: bool,
     /// Whether the agent lists the conversations that it remembers.
     pub lists: bool,
-    /// Whether it can copy a conversation.
+    /// Whether the agent can copy a conversation.
     pub forks: bool,
-    /// The agent behind this adapter: the adapter shares its records, and a conversation continues in its
-    /// terminal.
+    /// The agent behind this adapter. The adapter shares that agent's records, and a conversation can
+    /// continue in that agent's terminal.
     pub behind: Option<Behind>,
-    /// How it differs.
+    /// The other differences of the agent.
     pub quirks: Quirks,
 }
 
@@ -62,7 +63,7 @@ pub enum Behind {
 }
 
 impl Behind {
-    /// Of a command of the settings, by the names of the programs that are known to be ways to others.
+    /// The agent behind a command of the settings, by the names of the known adapters.
     pub fn of_command(command: &[String]) -> Option<Self> {
         let known = [
             ("claude-agent-acp", Self::Claude),
@@ -74,35 +75,35 @@ impl Behind {
     }
 }
 
-/// In what an agent differs from others.
+/// The differences between agents.
 #[derive(Clone, Copy, Debug)]
 pub struct Quirks {
-    /// Whether we offer to read and write files for the agent. Agents with tools of their own work better
-    /// with those.
+    /// Whether the client offers to read and write files for the agent. An agent with its own tools works
+    /// better with these.
     pub fs: bool,
-    /// Whether we offer to run its commands.
+    /// Whether the client offers to run the agent's commands.
     pub terminal: bool,
-    /// How long its "always" lasts.
+    /// The decision that the agent's "always" means.
     pub always: Decision,
-    /// Whether a rejection ends the turn, so that nobody can deny and let the agent continue.
+    /// Whether a denial ends the turn. Then nobody can deny a request and let the agent continue.
     pub rejection_ends_turn: bool,
-    /// What the counts in the answer to a prompt are of.
+    /// The scope of the counts in the response to a prompt.
     pub counts: Counts,
     /// Where the name of a tool is.
     pub names: ToolNameSource,
-    /// The beginning of messages that only repeat our input.
+    /// The beginning of messages that only repeat the client's input.
     pub echo: Option<&'static str>,
-    /// Whether the agent sends more of the past after it has reported a loaded session, and lists its
+    /// Whether the agent reports more of the past after its response to `session/load`, and lists its
     /// commands at the end.
     pub late_past: bool,
     /// The beginning of a message that reports an error of the model.
     pub error_prefix: Option<&'static str>,
 }
 
-/// What counts of tokens are of.
+/// The scope of counts of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counts {
-    /// All that the process has used for this session.
+    /// Everything that the process has used for this session.
     Session,
     /// This turn.
     Turn,
@@ -110,10 +111,10 @@ pub enum Counts {
     LastAnswer,
 }
 
-/// Where the name of a tool is, if the call does not contain it.
+/// Where the name of a tool is, if the call itself does not contain it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolNameSource {
-    /// Nowhere; the kind of the tool has to do.
+    /// Nowhere. The kind of the tool replaces it.
     Nowhere,
     /// In the id of the call, before two underscores.
     InId,
@@ -173,7 +174,8 @@ static ROWS: [AcpRow; 5] = [
         lists: false,
         forks: false,
         behind: None,
-        // It takes any refusal to read a file for the content of that file, so it must not ask us for files.
+        // The agent takes any refusal to read a file as the content of that file, so the client must not
+        // offer files.
         quirks: Quirks {
             counts: Counts::Turn,
             names: ToolNameSource::InId,
@@ -256,7 +258,7 @@ static ROWS: [AcpRow; 5] = [
         program: Cow::Borrowed("opencode"),
         native_package: None,
         arguments: &["acp"],
-        // Left to itself it asks for nothing, and then no mode of ours would mean anything.
+        // Without these rules, the agent requests no permission, and our modes would have no effect.
         environment: &[("OPENCODE_PERMISSION", r#"{"bash":"ask","edit":"ask","webfetch":"ask"}"#)],
         install: Cow::Borrowed("npm install -g opencode-ai"),
         login: Some("opencode auth login"),
@@ -266,28 +268,30 @@ static ROWS: [AcpRow; 5] = [
         models: true,
         lists: true,
         forks: true,
-        // It has to be asked for its conversations, and its server would be started before every prompt for that.
+        // Only the agent itself can list its conversations, and Longshore would have to start its server
+        // before every prompt for that.
         behind: None,
         quirks: Quirks { counts: Counts::LastAnswer, names: ToolNameSource::InFirstTitle, ..PLAIN },
     },
 ];
 
-/// What an agent is told beside the protocol when a session opens, by the name that it gives itself: an agent of the
+/// Additional parameters for an agent when a session opens. The agent's reported name decides, because an
+/// agent of the settings may have any name.
 /// settings may be called anything.
-///
-/// Claude Code may have a model decide what it may do while it plans, and then asks nobody. Here a person decides. After
-/// each turn it may also ask the model what the person could say next, which costs a request and is shown nowhere here.
+/// Claude Code can let a model decide its permissions while it plans, and then it asks nobody. Here, a person
+/// decides. After each turn, Claude Code can also request suggestions for the next prompt from the model.
+/// That costs a request, and no client shows the suggestions.
 pub(crate) fn aside_for(name: &str) -> Option<Value> {
     let options = json!({"settings": crate::claude::flag_settings(None), "promptSuggestions": false});
     name.contains("claude").then(|| json!({"claudeCode": {"options": options}}))
 }
 
-/// What its counts of tokens are of, by the name that an agent of the settings gives itself.
+/// The scope of an agent's counts of tokens, by the name that the agent reports.
 pub(crate) fn counts_of(name: &str) -> Option<Counts> {
     name.ends_with("/claude-agent-acp").then_some(Counts::Turn)
 }
 
-/// The agents that are known.
+/// The known agents.
 pub fn rows() -> &'static [AcpRow] {
     &ROWS
 }
@@ -298,8 +302,8 @@ pub fn row(name: &str) -> Option<&'static AcpRow> {
 }
 
 impl AcpRow {
-    /// Any other program that speaks the protocol. Its modes are guessed from their names. It gets everything
-    /// that we offer, because nothing shows that it has tools of its own.
+    /// Any other program that speaks ACP. Its modes are guessed from their names. The client offers it files
+    /// and terminals, because nothing shows that it has its own tools.
     pub fn named(name: &str, program: &str) -> Self {
         Self {
             name: Cow::Owned(name.to_owned()),
@@ -329,11 +333,11 @@ impl AcpRow {
         custom
     }
 
-    /// What the agent can do, as far as that is known before it runs. If the agent later does not offer
+    /// What the agent can do, as far as it is known before the agent runs. If the agent then does not offer
     /// something, the driver refuses it with a reason.
     pub fn capabilities(&self) -> Capabilities {
-        // An agent that asks can be let do things without asking whoever sits there, so it has these three whether it
-        // knows them or not.
+        // The driver itself can answer an agent's requests for permission. So an agent that requests
+        // permission has these three modes, whether it knows them or not.
         let mut modes = vec![Mode::Ask, Mode::AutoEdit, Mode::Full];
         if self.modes.is_empty() || self.modes.iter().any(|(mode, _)| *mode == Mode::Plan) {
             modes.insert(0, Mode::Plan);
@@ -353,7 +357,7 @@ impl AcpRow {
             fork: self.forks,
             modes,
             models: self.models,
-            // Only where nobody knows what an agent can; those that are known offer no such thing.
+            // Only for an unknown agent. The known agents offer no effort.
             effort: self.modes.is_empty(),
             memory_in_log: false,
             own_record: self.behind.is_some(),

@@ -17,21 +17,21 @@ use crate::offline::{Offline, OfflinePlace};
 use crate::spec::{Agent, AgentSpec, Invocation, Purpose};
 use crate::{claude, codex};
 
-/// One agent that speaks the protocol.
+/// An agent that speaks ACP.
 #[derive(Debug)]
 pub struct AcpSpec {
     row: Arc<AcpRow>,
-    /// The arguments of a command that the settings name.
+    /// The arguments of the settings' command.
     own: Vec<String>,
 }
 
 impl AcpSpec {
-    /// An agent that is known.
+    /// A known agent.
     pub fn known(row: &AcpRow) -> Agent {
         Arc::new(Self { row: Arc::new(row.clone()), own: Vec::new() })
     }
 
-    /// An agent of the settings; its command is not empty.
+    /// An agent of the settings. Its command is not empty.
     pub fn of_settings(name: &str, settings: &AgentSettings) -> Agent {
         let (program, own) =
             settings.command.split_first().map_or(("", &[][..]), |(program, own)| (program, own));
@@ -84,7 +84,7 @@ impl AgentSpec for AcpSpec {
     }
 
     fn offline(&self, place: OfflinePlace<'_>) -> Option<Offline> {
-        // A command of the settings may be anything, whatever it is called.
+        // A command of the settings may be any program, whatever its name.
         let known = super::row(&self.row.name).is_some_and(|known| known.program == self.row.program);
         if known && self.own.is_empty() { offline::offline(&self.row.name, place) } else { None }
     }
@@ -100,7 +100,7 @@ impl AgentSpec for AcpSpec {
     fn find(&self, settings: &AgentSettings, around: &Surroundings) -> Finding {
         let program = PathBuf::from(&*self.row.program);
         if program.is_absolute() && settings.path.is_none() {
-            // The settings name it by its whole path.
+            // The settings name the program with its absolute path.
             return match is_program(&program) {
                 true => Finding { path: Some(program), remark: None },
                 false => {

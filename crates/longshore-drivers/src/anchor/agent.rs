@@ -34,48 +34,50 @@ use crate::transport::http::{Http, HttpEvent};
 use crate::transport::socket::{self, Socket};
 use crate::transport::{ChildExit, WireLine, at};
 
-/// How many messages and ticks are handled while the hub has no room. Each adds a few drafts to what waits.
+/// How many messages and ticks the task handles while the hub has no room. Each adds a few drafts to the
+/// outbox.
 const HEARD_WHILE_WAITING: usize = 256;
 
-/// A driver whose deadline has passed for good shall not keep a core busy.
+/// The shortest time between two ticks. Without it, a driver whose deadline stays in the past would keep a
+/// core busy.
 const BETWEEN_TICKS: Duration = Duration::from_millis(10);
 
-/// Where the answer to a question goes that came by the route.
+/// Where the answer goes to a question that came through the route.
 type Asker = oneshot::Sender<Result<Answer, String>>;
 
 pub(crate) struct AgentTask {
     title: String,
-    /// The session that it was started for; none when it hosts whatever comes.
+    /// The session for which the process was started. None if the process hosts many sessions.
     root: Option<SessionId>,
-    /// The sessions that were opened here, and those that came of them.
+    /// The sessions that were opened here, and their children.
     hosted: Vec<SessionId>,
-    /// Of these, the ones that were opened here, in a process for many.
+    /// The sessions of `hosted` that were opened here, in a process for many sessions.
     opened: HashSet<SessionId>,
-    /// Of these, the ones that the agent ever listened to.
+    /// The sessions of `hosted` that the agent has reported as ready.
     began: HashSet<SessionId>,
-    /// Questions that came by the route.
+    /// The open questions that came through the route.
     asked: HashMap<QueryId, Asker>,
-    /// How long a process for many stays when it hosts nobody, and since when it does.
+    /// How long a process for many sessions stays when it hosts none, and since when it has hosted none.
     linger: Option<Duration>,
     idle_since: Instant,
     process: AgentProcess,
     first_start: Arc<FirstStart>,
-    /// It has not said anything yet.
+    /// The agent has not written anything yet.
     silent: bool,
     http: Option<Http>,
-    /// Its line, when its program calls back.
+    /// The connection of a program that calls back.
     socket: Option<Socket>,
     recorder: Recorder,
-    /// Where what the driver wants done with files and commands is done.
+    /// Handles files and commands for the driver.
     workshop: HostIo,
     translator: Translator,
     pub(crate) outbox: Outbox,
     out: Output,
-    /// Why it is being stopped.
+    /// Why the anchor is stopping the process.
     cause: Option<Cause>,
-    /// Interrupts that it has not heeded yet.
+    /// Interrupts that the agent has not followed yet.
     interrupts: Interrupts,
-    /// How many messages and ticks were handled since there last was room at the hub.
+    /// How many messages and ticks the task has handled since the hub last had room.
     heard: usize,
     ticked: Instant,
     route: Route,
@@ -126,7 +128,7 @@ impl AgentTask {
         }
     }
 
-    /// Until the process is gone and all that it said is in the outbox.
+    /// Runs until the process has ended and all of its output is in the outbox.
     pub(crate) async fn live(&mut self, end: &mut RouteEnd) -> ChildExit {
         loop {
             if self.outbox.is_empty() {
@@ -142,7 +144,7 @@ impl AgentTask {
             tokio::select! {
                 biased;
                 cause = stopped(&mut end.stop), if self.cause.is_none() => {
-                    // What was told before the stop is told to the agent before its end.
+                    // Messages that came before the stop go to the agent before its end.
                     while let Ok(message) = end.messages.try_recv() {
                         self.hear(message);
                     }
@@ -200,14 +202,14 @@ impl AgentTask {
         }
     }
 
-    /// How it ended, in general and for every session that it hosted.
+    /// How the process ended, in general and for every session that it hosted.
     pub(crate) fn endings(self, ended: ChildExit) -> (Ending, Vec<(SessionId, Ending)>) {
         let of = |began| Ending::of(&self.title, ended.clone(), self.cause.clone(), began);
         let began = |session: &SessionId| self.began.contains(session);
         let gone = self.hosted.iter().map(|session| (*session, of(began(session)))).collect();
         let ending = of(self.root.is_none());
         for (_, asker) in self.asked {
-            // Whoever asked may have given up.
+            // The asker may have given up.
             drop(asker.send(Err(ending.reason.clone())));
         }
         (ending, gone)
@@ -219,7 +221,7 @@ impl AgentTask {
             RouteMessage::Open(launch) => {
                 let session = launch.session;
                 if self.hosted.contains(&session) {
-                    // It starts anew where it is; what it was until now is over.
+                    // The session starts anew in the same process, so its old conversation ends first.
                     self.translate(Input::Close { session });
                     self.let_go(session, Ending::let_go(true));
                 }
@@ -229,7 +231,7 @@ impl AgentTask {
                 self.translate(Input::Open(launch));
             }
             RouteMessage::Ask { id, query, answer } => {
-                // Those that gave up waiting need not be remembered.
+                // The task forgets the questions whose askers gave up.
                 self.asked.retain(|_, asker| !asker.is_closed());
                 self.asked.insert(id, answer);
                 self.translate(Input::Ask { id, query });
@@ -246,7 +248,7 @@ impl AgentTask {
         self.idle_since = Instant::now();
     }
 
-    /// A session is not hosted here any more, and nothing leads here from it.
+    /// Stops hosting a session, and removes its route to this process.
     fn release(&mut self, session: SessionId, ending: Ending) {
         self.routes.release(session, self.route.process);
         self.let_go(session, ending);
@@ -287,7 +289,7 @@ impl AgentTask {
         }
     }
 
-    /// The process of a turn is gone; the driver is not.
+    /// Handles the end of a turn's process. The driver continues.
     fn turn_ended(&mut self, ended: Result<ChildExit, String>) {
         self.process.is_over();
         if let Ok(ended) = &ended {
@@ -300,7 +302,7 @@ impl AgentTask {
         self.translate(Input::Ended { sleep, reason });
     }
 
-    /// Calls the driver and does what it wants done.
+    /// Calls the driver, and carries out its output.
     fn translate(&mut self, input: Input) {
         let now = clock::now();
         self.recorder.handed(&input, now);
@@ -329,7 +331,7 @@ impl AgentTask {
         }
         for (id, answer) in answers {
             match self.asked.remove(&id) {
-                // Whoever asked may have given up.
+                // The asker may have given up.
                 Some(asker) => drop(asker.send(answer)),
                 None => self.outbox.send(FromAnchor::Answer { id, answer }),
             }
@@ -354,7 +356,7 @@ impl AgentTask {
         if let Some(http) = &mut self.http {
             http.ask(requests.drain(..));
         }
-        // Given back, so that their room is used again for the next line.
+        // The lists go back to `out`, so that the next line uses their memory again.
         (self.out.said, self.out.lines, self.out.requests) = (said, lines, requests);
         for (session, reason) in ended {
             if self.hosted.contains(&session) {
@@ -370,7 +372,8 @@ impl AgentTask {
         }
     }
 
-    /// Something is said in a session. What was run for a turn that was interrupted ends with it.
+    /// Puts a draft into the outbox. If the draft ends an interrupted turn, the commands of that turn end
+    /// too.
     fn say(&mut self, session: SessionId, mut draft: Draft) {
         if matches!(self.cause, Some(Cause::Shutdown)) && !self.interrupts.is_told(session) {
             draft = ending::without_end_of_turn(draft);
@@ -382,19 +385,19 @@ impl AgentTask {
         self.outbox.say(session, draft);
     }
 
-    /// It was interrupted and goes on: its process is ended.
+    /// Ends the process, because the agent did not follow an interrupt.
     fn end_unheeded(&mut self) {
         let Some(UnheededInterrupt { session, turn, within }) = self.interrupts.overdue() else { return };
         let cause = Cause::Unheeded { within };
         let text = Ending::of(&self.title, ChildExit::default(), Some(cause.clone()), true).reason;
         tracing::warn!(agent = self.title, within_s = within.as_secs(), "an interrupt was not heeded");
-        // The turn ends when the process is gone: what waits behind it is then told to the next one.
+        // The turn ends when the process has ended, so waiting prompts go to the next process.
         self.say(session, Draft::new(Body::Notice { level: NoticeLevel::Warning }).turn(turn).text(text));
         self.stop(cause);
         self.process.kill();
     }
 
-    /// A line that nobody translates any more is kept as it came.
+    /// Keeps a line that no driver translates any more.
     fn keep(&mut self, text: Raw, fault: Option<RawFault>) {
         if let Some(session) = self.root.or_else(|| self.hosted.first().copied()) {
             let body = Body::Raw { kind: "untranslated".to_owned(), fault };
@@ -402,15 +405,15 @@ impl AgentTask {
         }
     }
 
-    /// A session that the driver speaks of for the first time is hosted here from now on. Before the hub hears of
-    /// it, so that it can answer. One that was opened in a process of its own since is left there.
+    /// Hosts a session that the driver mentions for the first time. This happens before the hub hears of the
+    /// session, so that the hub can answer. If the session has its own process by now, it stays there.
     fn host(&mut self, session: SessionId) {
         if !self.hosted.contains(&session) && self.routes.adopt(session, &self.route) {
             self.hosted.push(session);
         }
     }
 
-    /// Begins to stop the process; the first cause is the one that counts.
+    /// Begins to stop the process. The first cause counts.
     fn stop(&mut self, cause: Cause) {
         self.cause.get_or_insert(cause);
         if let Some(socket) = &mut self.socket {
@@ -424,14 +427,14 @@ impl AgentTask {
         Some(deadline.max(self.ticked + BETWEEN_TICKS))
     }
 
-    /// When a process for many ends because there is nobody left.
+    /// When a process for many sessions ends because no session needs it.
     fn leaves_at(&self) -> Option<Instant> {
         let linger = self.linger.filter(|_| self.cause.is_none() && self.opened.is_empty())?;
         self.asked.values().all(oneshot::Sender::is_closed).then(|| self.idle_since + linger)
     }
 }
 
-/// Whether this says that the agent listens.
+/// Whether this event shows that the agent is ready.
 fn listens(body: &Body) -> bool {
     matches!(body, Body::SessionReady(_) | Body::SessionRevived { .. })
 }
@@ -450,9 +453,9 @@ async fn over_socket(socket: &mut Option<Socket>, read: bool) -> socket::SocketE
     }
 }
 
-/// Resolves when the process is to be stopped.
+/// Resolves when the process must stop.
 pub(crate) async fn stopped(stop: &mut watch::Receiver<Option<Cause>>) -> Cause {
     let cause = stop.wait_for(Option::is_some).await.ok().and_then(|cause| cause.clone());
-    // Nobody can stop it any more: whoever could is gone.
+    // Nobody holds the sender any more, so nobody can stop the process.
     cause.unwrap_or(Cause::Shutdown)
 }

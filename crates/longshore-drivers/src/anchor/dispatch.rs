@@ -1,7 +1,7 @@
 //! The anchor's own task: takes the hub's messages and passes each to its process.
 //!
 //! It never waits for a single session or agent. It stops a process that takes no more messages. Separate
-//! tasks send what the anchor itself has to report.
+//! tasks send the anchor's own messages.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -23,14 +23,14 @@ use crate::import::{AgentErrand, ReadRequest, Watcher};
 use crate::leash::{self, LeashRecord};
 use crate::spec::Agent;
 
-/// How many questions may be open; more are answered with a refusal.
+/// How many questions may be open. The anchor refuses further questions.
 const QUERIES: usize = 64;
 
-/// How many questions of those who look for past conversations may wait.
+/// How many questions may wait that come from the search for past conversations.
 const ERRANDS: usize = 8;
 
-/// How many messages of its own may wait for the hub, one per session or question, before it takes no more from
-/// the hub: then the hub is not listening at all.
+/// How many of the anchor's own messages may wait for the hub, one per session or question. At the bound, the
+/// anchor takes nothing more from the hub, because the hub does not read at all.
 const REPLIES: usize = 1024;
 
 pub(crate) struct Dispatch {
@@ -40,20 +40,20 @@ pub(crate) struct Dispatch {
     first_starts: Arc<FirstStarts>,
     queries: Arc<Queries>,
     watcher: Arc<Watcher>,
-    /// What those tasks ask agents.
+    /// The questions of the readers to agents.
     errands: mpsc::Receiver<AgentErrand>,
-    /// The tasks that look for records and read them; they end with this one.
+    /// The tasks that look for records and read them. They end with this task.
     readers: JoinSet<()>,
     processes: u64,
-    /// The processes that host many sessions, by their agent.
+    /// The processes that host many sessions, by agent.
     shared: HashMap<String, Route>,
-    /// Each returns what needs another process.
+    /// The tasks of agent processes. Each returns the sessions and questions that need another process.
     agents: JoinSet<Ran>,
     agent_of: HashMap<Id, ProcessId>,
     answers: JoinSet<()>,
     query_of: HashMap<Id, QueryId>,
     replies: JoinSet<Option<SessionId>>,
-    /// The sessions that are about to be told that no agent runs for them; once is enough.
+    /// The sessions to which a reply is on its way that no agent runs for them. One reply is enough.
     replied: HashSet<SessionId>,
 }
 
@@ -88,7 +88,7 @@ impl Dispatch {
         }
     }
 
-    /// Until it is shut down, or nobody can speak to it any more.
+    /// Runs until the anchor is shut down, or nobody can send to it any more.
     pub(crate) async fn run(
         mut self,
         mut from_hub: mpsc::Receiver<ToAnchor>,
@@ -139,8 +139,8 @@ impl Dispatch {
         }
     }
 
-    /// Ends what an earlier hub left that was killed. Before anything is started: an agent that is still there holds on to
-    /// its conversations.
+    /// Ends the processes that an earlier, killed hub left. This happens before the anchor starts anything,
+    /// because an agent that still runs keeps its conversations locked.
     async fn end_what_was_left(&self) -> Option<LeashRecord> {
         let folder = self.config.leashes.clone()?;
         tokio::task::spawn_blocking(move || LeashRecord::begin(&folder)).await.ok()
@@ -171,7 +171,8 @@ impl Dispatch {
         if agent.shared() {
             return self.open_in_shared(agent, launch);
         }
-        // From here on messages for the session go to the new process, which starts when the old one is gone.
+        // From now on, messages for the session go to the new process. It starts when the old process has
+        // ended.
         self.processes += 1;
         let (route, end) = Route::new(ProcessId(self.processes), Some(session));
         let mut predecessor = self.routes.lead(session, route.clone());
@@ -188,8 +189,8 @@ impl Dispatch {
         self.spawn(agent, Purpose::Session(launch), route, end, predecessor);
     }
 
-    /// Opens a session in the process that hosts all sessions of its agent. That one knows by itself what to do with a
-    /// session that it hosts already.
+    /// Opens a session in the process that hosts all sessions of its agent. If the process already hosts the
+    /// session, it handles that itself.
     fn open_in_shared(&mut self, agent: Agent, launch: Launch) {
         let session = launch.session;
         if !self.tell_shared(agent, Some(session), RouteMessage::Open(launch)) {
@@ -198,8 +199,8 @@ impl Dispatch {
         }
     }
 
-    /// Tells the process that hosts all sessions of an agent something, on behalf of a session or of nobody. It is
-    /// started when there is none. False when it takes no more.
+    /// Sends a message to the process that hosts all sessions of an agent, on behalf of a session or of
+    /// nobody. Starts the process if there is none. Returns false if the process takes no more messages.
     fn tell_shared(&mut self, agent: Agent, session: Option<SessionId>, message: RouteMessage) -> bool {
         let lead = |route: &Route| session.map(|session| self.routes.lead(session, route.clone()));
         let mut message = message;
@@ -216,14 +217,15 @@ impl Dispatch {
         self.processes += 1;
         let (route, end) = Route::new(ProcessId(self.processes), None);
         lead(&route);
-        // Before it runs, so that it cannot be gone already.
+        // The message enters the queue before the process runs, so the queue cannot be closed yet.
         let taken = route.messages.try_send(message).is_ok();
         self.shared.insert(agent.name().to_owned(), route.clone());
         self.spawn(agent, Purpose::Machine, route, end, None);
         taken
     }
 
-    /// Sessions that came to a process which was about to end. Those that nobody stopped since get another one.
+    /// Opens the sessions again that came to a process which was about to end. Sessions that were stopped
+    /// since then stay closed.
     fn open_again(&mut self, process: Option<ProcessId>, left: Vec<Launch>) {
         for launch in left {
             let waits = self.routes.of(launch.session).map(|route| route.process) == process;
@@ -283,7 +285,7 @@ impl Dispatch {
         {
             let (answer, answered) = oneshot::channel();
             let message = RouteMessage::Ask { id, query: question.clone(), answer };
-            // What is not taken is dropped, and whoever waits for the answer hears that.
+            // If the process does not take the question, the question is dropped, and the asker learns of it.
             self.tell_shared(agent, None, message);
             shared = Some(answered);
         }
@@ -291,7 +293,8 @@ impl Dispatch {
         self.query_of.insert(task.id(), id);
     }
 
-    /// Asks the process that hosts all sessions of an agent. What nobody is asked for is dropped.
+    /// Asks the process that hosts all sessions of an agent. If there is no such process, the question is
+    /// dropped.
     fn run_errand(&mut self, errand: AgentErrand) {
         let AgentErrand { agent, id, query, start, answer } = errand;
         let works = |route: &Route| self.routes.all().iter().any(|led| led.process == route.process);
@@ -315,7 +318,8 @@ impl Dispatch {
         });
     }
 
-    /// The task of an agent panicked. Its process died with it; its sessions have to hear of it.
+    /// Handles a panic in the task of an agent. The process ended with the task, so the anchor tells its
+    /// sessions.
     fn agent_task_failed(&mut self, task: Id) {
         let Some(process) = self.agent_of.remove(&task) else { return };
         tracing::error!(process = process.0, "the task of an agent failed");
@@ -333,7 +337,7 @@ impl Dispatch {
         self.reply(FromAnchor::Answer { id, answer }, None);
     }
 
-    /// Stops all agents, each with its grace, and kills those that are left.
+    /// Stops all agents, each with its grace, and kills the rest.
     async fn shut_down(mut self, mut from_hub: mpsc::Receiver<ToAnchor>) {
         let limits = &self.config.limits;
         let patience = limits.after_eof + limits.after_term * 2 + limits.after_exit * 2;
@@ -347,7 +351,7 @@ impl Dispatch {
                     self.gone(session, Ending::stopped_before_start(&Cause::Shutdown));
                 }
                 ToAnchor::Tell { .. } | ToAnchor::Stop { .. } => self.take(message),
-                // It is asked for again by the next hub.
+                // The next hub requests it again.
                 ToAnchor::ReadPast { .. } => {}
                 ToAnchor::Ask { id, .. } => {
                     let answer = Err("Longshore is shutting down; ask again after its next start".to_owned());
@@ -355,7 +359,7 @@ impl Dispatch {
                 }
             }
         }
-        // One that hosts many may host none now.
+        // A process for many sessions may host none now, and then it has no route.
         for route in self.routes.all().iter().chain(self.shared.values()) {
             route.stop(Cause::Shutdown);
         }

@@ -9,30 +9,30 @@ use rustix::process::Signal;
 
 use crate::transport::ChildExit;
 
-/// How much of stderr a reason quotes.
+/// How many characters of stderr a reason quotes.
 const QUOTED: usize = 500;
 
-/// Why we stop a process.
+/// Why the anchor stops a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// The session asked for it.
+    /// The session requested it.
     Asked,
-    /// The hub goes down.
+    /// The hub shuts down.
     Shutdown,
-    /// Its driver gave up on it.
+    /// The driver gave the process up, for this reason.
     Finished(String),
-    /// Its driver panicked.
+    /// The driver panicked, with these words.
     Panicked(String),
-    /// It did not end a turn that was interrupted.
+    /// The agent did not end an interrupted turn.
     Unheeded {
-        /// How long it had.
+        /// How long the agent had.
         within: Duration,
     },
     /// The agent does not read its input.
     Stuck,
-    /// The agent's sessions sent more messages than it may have waiting.
+    /// The agent's sessions sent more messages than may wait.
     Overrun,
-    /// It closed a pipe.
+    /// The process closed a pipe.
     HungUp,
     /// The agent's server is gone, or its program has no connection.
     Lost(String),
@@ -48,18 +48,18 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// It never ran.
+    /// The process never ran.
     pub(crate) fn not_started(reason: String) -> Self {
         Self { sleep: Sleep { cause: SleepCause::FailedToStart, ..Sleep::default() }, reason }
     }
 
-    /// Nothing runs for this session.
+    /// No process runs for this session.
     pub(crate) fn not_running() -> Self {
         let sleep = Sleep { cause: SleepCause::Exited, ..Sleep::default() };
         Self { sleep, reason: "no agent runs for this session".to_owned() }
     }
 
-    /// The session was let go by the process that hosted it, among others or as a child.
+    /// The process that hosted the session let it go: one of many sessions, or a child.
     pub(crate) fn let_go(was_opened: bool) -> Self {
         let sleep = Sleep { cause: SleepCause::Stopped, ..Sleep::default() };
         let reason = match was_opened {
@@ -75,7 +75,7 @@ impl Ending {
         Self { sleep: Sleep { cause, ..Sleep::default() }, reason }
     }
 
-    /// It was stopped before it ran.
+    /// The process was stopped before it ran.
     pub(crate) fn stopped_before_start(cause: &Cause) -> Self {
         let (cause, reason) = match cause {
             Cause::Shutdown => (SleepCause::HubRestarted, SHUTDOWN),
@@ -92,7 +92,7 @@ impl Ending {
         Self { sleep: Sleep { cause, ..Sleep::default() }, reason: reason.to_owned() }
     }
 
-    /// It ran and ended. `began` says whether it ever listened.
+    /// The process ran and ended. `began` says whether the agent was ever ready.
     pub(crate) fn of(title: &str, ended: ChildExit, cause: Option<Cause>, began: bool) -> Self {
         let by_itself = if began { SleepCause::Exited } else { SleepCause::FailedToStart };
         let (why, reason) = match cause {
@@ -129,7 +129,8 @@ impl Ending {
                 (by_itself, quoting(reason, &ended.stderr))
             }
             Some(Cause::Idle) => (SleepCause::Stopped, "stopped, because no session needs it".to_owned()),
-            // A process that ends closes its pipes first; only one that stayed has hung up.
+            // A process that ends closes its pipes first. Only a process that needed a signal had closed them
+            // and stayed.
             Some(Cause::HungUp) if ended.signalled.is_some() => (
                 by_itself,
                 quoting(
@@ -149,10 +150,10 @@ impl Ending {
     }
 }
 
-/// How a line begins that says what went wrong.
+/// How a line begins that reports the error.
 const SIGNS: [&str; 5] = ["error:", "error[", "fatal:", "uncaught ", "fatal error"];
 
-/// How many lines of a paragraph are quoted, where no line says that it is the error.
+/// How many lines of a paragraph are quoted if no line reports an error.
 const PARAGRAPH: usize = 4;
 
 const SHUTDOWN: &str = "Longshore was shut down, and the agent with it";
@@ -167,7 +168,8 @@ fn force(signalled: Option<Signal>) -> &'static str {
 
 fn natural(title: &str, ended: &ChildExit) -> String {
     let Some(status) = ended.status else { return format!("{title} is gone") };
-    // Agents complain on stderr in normal use; of one that ended well, or was killed, it is not the reason.
+    // Agents write to stderr in normal use. If an agent ended well or was killed, its stderr is not the
+    // reason.
     match (status.code(), status.signal()) {
         (Some(0), _) => format!("{title} ended"),
         (Some(code), _) => quoting(format!("{title} ended with code {code}"), &ended.stderr),
@@ -192,7 +194,7 @@ fn signal_name(signal: i32) -> String {
     name.unwrap_or_else(|| format!("signal {signal}"))
 }
 
-/// The reason, with what the agent itself says of it.
+/// Adds the agent's own complaint to the reason.
 fn quoting(reason: String, stderr: &str) -> String {
     match complaint(stderr) {
         Some(complaint) if complaint.chars().count() > QUOTED => {
@@ -203,7 +205,8 @@ fn quoting(reason: String, stderr: &str) -> String {
     }
 }
 
-/// The error in what an agent wrote: the last line that says that it is one, or else the last paragraph.
+/// The error in the stderr of an agent: the last line that says that it is an error, or else the last
+/// paragraph.
 fn complaint(stderr: &str) -> Option<String> {
     let lines: Vec<&str> = stderr.lines().map(str::trim_end).collect();
     let says_so = |line: &&&str| {
@@ -212,7 +215,7 @@ fn complaint(stderr: &str) -> Option<String> {
         SIGNS.iter().any(|sign| word.starts_with(sign)) || line.contains("panicked at")
     };
     if let Some(at) = lines.iter().rposition(|line| says_so(&line)) {
-        // What a panic says stands in the next line.
+        // The message of a panic is in the next line.
         let more = lines[at].contains("panicked at") && lines[at].ends_with(':');
         let told = lines.get(at..=at + usize::from(more)).unwrap_or(&lines[at..=at]);
         return Some(told.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" "));
@@ -223,9 +226,9 @@ fn complaint(stderr: &str) -> Option<String> {
     Some(lines[begin..=end].join("\n").trim().to_owned())
 }
 
-/// What an agent says while the hub stops, but for the end of its turn. Its input is closed and its commands end, so that
-/// what it makes of its turn then is no end of it: the turn ends with the agent, for that reason, and can be resumed; and
-/// what waits behind it is not sent to an agent that is going.
+/// Replaces the end of a turn that an agent reports while the hub stops. The agent's input is closed and its
+/// commands end, so its report is not the real end of the turn. The turn ends with the agent, for that
+/// reason, and can be resumed. Prompts that wait behind the turn do not go to an agent that is about to end.
 pub(crate) fn without_end_of_turn(draft: Draft) -> Draft {
     if !matches!(draft.body, Body::TurnFinished(_)) {
         return draft;

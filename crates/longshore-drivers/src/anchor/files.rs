@@ -9,12 +9,13 @@ use longshore_model::driver::RunFile;
 
 use crate::spec::SecretFile;
 
-/// A folder that only we can look into. Dropped, it is gone with all that is in it.
+/// A folder that only the user of the hub can read. When it is dropped, it is deleted with its files.
 #[derive(Debug)]
 pub(crate) struct ScratchFolder(PathBuf);
 
 impl ScratchFolder {
-    /// Lays files down; gives the arguments by which a process finds them. Without files there is no folder.
+    /// Writes files, and returns the arguments by which a process finds them. Without files it makes no
+    /// folder.
     pub(crate) fn of(files: &[RunFile]) -> Result<(Option<Self>, Vec<String>), String> {
         let decoded = files.iter().map(|file| {
             let plain = file.extension.chars().all(|c| c.is_ascii_alphanumeric());
@@ -25,13 +26,13 @@ impl ScratchFolder {
         Self::with(decoded.collect::<Result<_, String>>()?)
     }
 
-    /// The same for files of ours.
+    /// The same for files of Longshore.
     pub(crate) fn of_secrets(files: &[SecretFile]) -> Result<(Option<Self>, Vec<String>), String> {
         let bytes = |file: &SecretFile| (file.flag, file.extension, file.text.clone().into_bytes());
         Self::with(files.iter().map(bytes).collect())
     }
 
-    /// With files, each by how its argument begins, how its name ends, and what is in it.
+    /// Takes, for each file, the beginning of its argument, its extension and its content.
     fn with(files: Vec<(&str, &str, Vec<u8>)>) -> Result<(Option<Self>, Vec<String>), String> {
         if files.is_empty() {
             return Ok((None, Vec::new()));
@@ -67,7 +68,7 @@ fn write_privately(path: &Path, bytes: &[u8]) -> io::Result<()> {
     OpenOptions::new().create_new(true).write(true).mode(0o600).open(path)?.write_all(bytes)
 }
 
-/// The bytes that a text in base64 stands for; none when it is no such text.
+/// Decodes base64. None if the text is not base64.
 fn decoded(text: &str) -> Option<Vec<u8>> {
     let text = text.trim_end().trim_end_matches('=');
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 2);
@@ -89,7 +90,7 @@ fn decoded(text: &str) -> Option<Vec<u8>> {
             bytes.push((bits >> count) as u8);
         }
     }
-    // A single letter at the end is less than a byte.
+    // A single letter at the end holds less than a byte.
     (count < 6).then_some(bytes)
 }
 

@@ -12,7 +12,8 @@ use tokio::time::timeout;
 
 use crate::spec::AgentSpec;
 
-/// How long others wait for the first one. Then it is taken to set up nothing.
+/// How long other processes wait for the first one. After that, the anchor assumes that the first process
+/// sets up nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The homes of all agents.
@@ -29,26 +30,27 @@ impl FirstStarts {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum FirstStartState {
-    /// None of its processes has spoken yet.
+    /// No process of the agent has written anything yet.
     #[default]
     Unknown,
-    /// One was started, and has not spoken yet.
+    /// The first process was started, and has not written anything yet.
     Entered,
-    /// One has spoken.
+    /// A process has written something.
     Ready,
 }
 
-/// Where the programs of an agent keep what they remember.
+/// The home of an agent: where its programs keep their state.
 #[derive(Debug, Default)]
 pub(crate) struct FirstStart(watch::Sender<FirstStartState>);
 
 impl FirstStart {
-    /// Waits while a first process sets it up. Who gets something back is the first.
+    /// Waits while a first process sets up the home. The caller that gets a [`First`] starts the first
+    /// process.
     pub(crate) async fn enter(self: &Arc<Self>) -> Option<First> {
         let first = timeout(PATIENCE, async {
             let mut state = self.0.subscribe();
             loop {
-                // Never an error: we hold the sender.
+                // Never an error, because `self` holds the sender.
                 let _ = state.wait_for(|state| *state != FirstStartState::Entered).await;
                 if self.turn(FirstStartState::Unknown, FirstStartState::Entered) {
                     return Some(First(Arc::clone(self)));
@@ -64,7 +66,7 @@ impl FirstStart {
         })
     }
 
-    /// One of its programs has spoken.
+    /// A process of the agent has written something.
     pub(crate) fn is_ready(&self) {
         self.0.send_replace(FirstStartState::Ready);
     }
@@ -80,7 +82,8 @@ impl FirstStart {
     }
 }
 
-/// Held for the first process. When that is gone and has not spoken, another one is the first.
+/// Held for the first process. If it is dropped before that process has written anything, another process is
+/// the first.
 #[derive(Debug)]
 pub(crate) struct First(Arc<FirstStart>);
 

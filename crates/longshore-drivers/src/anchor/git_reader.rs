@@ -11,12 +11,12 @@ use longshore_model::lifecycle::GitState;
 
 type GitLookup = dyn Fn(String) -> Pin<Box<dyn Future<Output = Option<GitState>> + Send>> + Send + Sync;
 
-/// Reads the state of a work tree. The default reads nothing: every folder is then one without a repository.
+/// Reads the state of a work tree. The default reads nothing, so no folder seems to have a repository.
 #[derive(Clone, Default)]
 pub struct GitReader(Option<Arc<GitLookup>>);
 
 impl GitReader {
-    /// One that reads with this function.
+    /// A reader that calls this function.
     pub fn by<F>(look: impl Fn(String) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Option<GitState>> + Send + 'static,

@@ -2,7 +2,7 @@
 //!
 //! An agent has [`Limits::interrupt`] to end an interrupted turn. After that, the anchor ends its process,
 //! and the session sleeps until the next prompt. If the process also works for other sessions that are not
-//! children of this one, the anchor waits until these rest, at most [`Limits::interrupt_shared`].
+//! children of this one, the anchor waits until those sessions rest, at most [`Limits::interrupt_shared`].
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::transport::Limits;
 
-/// An interrupt that was not heeded in time.
+/// An interrupt that the agent did not follow in time.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnheededInterrupt {
     pub(crate) session: SessionId,
@@ -25,13 +25,13 @@ pub(crate) struct UnheededInterrupt {
 
 #[derive(Debug)]
 pub(crate) struct Interrupts {
-    /// The session that the process was started for: all that goes on in it is that session's.
+    /// The session for which the process was started. All other work in the process belongs to that session.
     root: Option<SessionId>,
     within: Duration,
     within_shared: Duration,
-    /// The turns that run.
+    /// The running turns.
     running: HashMap<SessionId, TurnId>,
-    /// Those that were interrupted, and when.
+    /// The interrupted turns, and when each was interrupted.
     told: HashMap<SessionId, (TurnId, Instant)>,
 }
 
@@ -41,7 +41,7 @@ impl Interrupts {
         Self { root, within, within_shared, running: HashMap::new(), told: HashMap::new() }
     }
 
-    /// A session tells the agent something.
+    /// Notes a command of a session to the agent.
     pub(crate) fn told(&mut self, session: SessionId, command: &AgentCommand) {
         let turn = match command {
             AgentCommand::Prompt { turn, .. } => {
@@ -70,7 +70,7 @@ impl Interrupts {
         }
     }
 
-    /// The agent says something in a session.
+    /// Notes an event of the agent in a session.
     pub(crate) fn said(&mut self, session: SessionId, turn: Option<TurnId>, body: &Body) {
         match (body, turn) {
             (Body::TurnStarted { .. }, Some(turn)) => drop(self.running.insert(session, turn)),
@@ -87,7 +87,7 @@ impl Interrupts {
         self.told.contains_key(&session)
     }
 
-    /// The session is not hosted any more.
+    /// Forgets a session that the process hosts no more.
     pub(crate) fn forget(&mut self, session: SessionId) {
         self.running.remove(&session);
         self.told.remove(&session);
@@ -98,12 +98,12 @@ impl Interrupts {
         if self.root != Some(session) && others { self.within_shared } else { self.within }
     }
 
-    /// When the first of them is overdue.
+    /// When the first interrupt becomes overdue.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.told.iter().map(|(session, (_, at))| *at + self.patience(*session)).min()
     }
 
-    /// One that is overdue.
+    /// Removes and returns an overdue interrupt.
     pub(crate) fn overdue(&mut self) -> Option<UnheededInterrupt> {
         let now = Instant::now();
         let late =
@@ -151,7 +151,7 @@ mod tests {
         begin(&mut interrupts, other);
         interrupts.told(one.0, &AgentCommand::Interrupt { turn: one.1 });
         tokio::time::advance(limits.interrupt).await;
-        // An impatient person does not begin the time anew.
+        // A second interrupt does not restart the time.
         interrupts.told(one.0, &AgentCommand::Interrupt { turn: one.1 });
         assert_eq!(interrupts.overdue(), None);
         finish(&mut interrupts, other);

@@ -1,5 +1,5 @@
-//! The life of an agent: from the request for it to its process, and from the end of the process to everybody
-//! who must learn of it.
+//! The life of an agent: from the request for it to its process, and from the end of the process to the
+//! messages about that end.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,11 +30,11 @@ use rustix::process::Signal;
 /// What a process is started for.
 #[derive(Clone, Debug)]
 pub(crate) enum Purpose {
-    /// To host a session, and those that come of it.
+    /// To host a session and its children.
     Session(Launch),
     /// To answer a question.
     Query(QueryId, AgentQuestion),
-    /// To host whatever comes by its route.
+    /// To host every session that comes through its route.
     Machine,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct ProcessJob {
     pub(crate) end: RouteEnd,
     pub(crate) routes: Arc<Routes>,
     pub(crate) first_starts: Arc<FirstStarts>,
-    /// A process for the same session, which has to be gone before.
+    /// The previous process of the same session. It must end first.
     pub(crate) predecessor: Option<Route>,
     pub(crate) deliver: Deliver,
 }
@@ -56,7 +56,7 @@ pub(crate) struct ProcessJob {
 /// A process that was started.
 pub(crate) struct Started {
     pub(crate) process: AgentProcess,
-    /// To which all belong that it starts, and that is started for it.
+    /// The mark of all processes that this process starts, and that are started for it.
     pub(crate) mark: Mark,
     pub(crate) first_start: Arc<FirstStart>,
     pub(crate) http: Option<Http>,
@@ -68,14 +68,15 @@ pub(crate) struct Started {
 /// How a job ended.
 pub(crate) struct Ran {
     pub(crate) ending: Ending,
-    /// Sessions that were to be opened in a process that was about to end; they need another one.
+    /// Sessions that were to be opened in this process when it was about to end. They need another process.
     pub(crate) left: Vec<Launch>,
-    /// Questions to one that was about to end because nobody needed it. They need another one too.
+    /// Questions that came when this process was about to end because nobody needed it. They need another
+    /// process too.
     pub(crate) unheard: Vec<(spec::Agent, RouteMessage)>,
 }
 
 impl ProcessJob {
-    /// Runs the process to its end, and says so to every session that it hosted.
+    /// Runs the process to its end, and reports the end to every session that it hosted.
     pub(crate) async fn run(mut self) -> Ran {
         let started = self.start().await;
         let ran = started.is_ok();
@@ -104,9 +105,9 @@ impl ProcessJob {
                 RouteMessage::Ask { .. } if was_idle => {
                     unheard.push((spec::Agent::clone(&self.agent), message))
                 }
-                // Whoever asked may have given up.
+                // The asker may have given up.
                 RouteMessage::Ask { answer, .. } => drop(answer.send(Err(ending.reason.clone()))),
-                // Its session hears that the agent is gone.
+                // The session learns from `Gone` that the agent has ended.
                 RouteMessage::Tell(..) => {}
             }
         }
@@ -186,16 +187,18 @@ impl ProcessJob {
             (process, Recorder::new(tape, None, false))
         } else {
             let first = tokio::select! {
-                // Whoever need not wait is started: what it was told before the stop is for it to hear.
+                // If the agent need not wait, it starts even after a stop: it must get the messages that came
+                // before the stop.
                 biased;
                 first = first_start.enter() => first,
                 cause = stopped(&mut self.end.stop) => return Err(Ending::stopped_before_start(&cause)),
             };
             if http.is_some() {
-                // A server has no input that ends with us, and may not care for less while it starts.
+                // A server has no input that ends with the hub. While it starts, it may ignore weaker
+                // signals.
                 tie.left_alone = Signal::KILL;
             }
-            // A slow disk, or a folder on a network, shall not keep the runtime waiting.
+            // A blocking thread, because a slow disk or a network folder must not hold up the runtime.
             let spawned = tokio::task::spawn_blocking(move || {
                 let mut spawn = spawn;
                 let (folder, found) = ScratchFolder::of_secrets(&files)?;
@@ -217,18 +220,18 @@ impl ProcessJob {
     }
 }
 
-/// Why a program that calls back cannot be started by itself.
+/// Why the anchor cannot start a program that calls back.
 const NO_ADDRESS: &str = "it must call the hub back, but the hub has no address for it; \
                           remove `transport = \"socket\"` from its settings";
 
-/// A password that nobody has used before.
+/// A new random password.
 fn password() -> Result<String, String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| format!("the system gives no random bytes: {error}"))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Why an agent that was not found cannot be started, and what to do.
+/// Why an agent that was not found cannot be started, and what a person can do.
 fn missing(agent: &dyn AgentSpec, remark: Option<String>) -> String {
     match remark {
         Some(remark) => format!("cannot start {}: {remark}", agent.title()),

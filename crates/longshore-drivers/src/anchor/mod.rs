@@ -1,10 +1,10 @@
 //! The anchor: holds agent processes, one task each, and exchanges only two enums with the hub.
 //!
 //! Most agents get one process per session. An agent that is a server gets one process for all sessions
-//! ([`AgentSpec::shared`]): it starts for the first session or query, and ends shortly after the last; if it dies, all
-//! of its sessions end. An agent that ends with its turn gets one process per turn ([`Channel::Turns`]); between turns
-//! there is only its driver. The first process of an agent starts alone, and the others wait for its first output
-//! (`first_start.rs`).
+//! ([`AgentSpec::shared`]). That process starts for the first session or query, and ends shortly after the
+//! last. If it dies, all of its sessions end. An agent that ends with its turn gets one process per turn
+//! ([`Channel::Turns`]). Between turns there is only its driver. The first process of an agent starts alone,
+//! and the others wait for its first output (`first_start.rs`).
 //!
 //! | queue | bound | when it is full |
 //! |---|---|---|
@@ -58,46 +58,46 @@ use crate::table::{self, BadAgent};
 use crate::transport::Limits;
 use crate::transport::socket::CallbackRegistry;
 
-/// Takes the anchor's messages. It resolves when the session has room; until then the anchor does not read
-/// the agent.
+/// Takes the anchor's messages. The future resolves when the session has room; until then the anchor does not
+/// read the agent.
 pub type Deliver = Arc<dyn Fn(FromAnchor) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// How many messages of the hub may wait.
 const FROM_HUB: usize = 256;
 
-/// How an anchor works.
+/// The settings of an anchor.
 #[derive(Clone, Debug)]
 pub struct AnchorConfig {
-    /// The agents that it can run.
+    /// The agents that the anchor can run.
     pub agents: Vec<Agent>,
-    /// What a person set for them, by name.
+    /// A person's settings for the agents, by the agent's name.
     pub settings: BTreeMap<String, AgentSettings>,
-    /// Where it looks for them, and what they have for their environment.
+    /// Where the anchor looks for agents, and the environment that it gives them.
     pub surroundings: Surroundings,
-    /// How much is held of an agent's words, and how long it may take over things.
+    /// The bounds of an agent's output and input, and the anchor's deadlines.
     pub limits: Limits,
     /// The MCP servers of every session, besides the session's own.
     pub mcp_servers: Vec<McpServer>,
-    /// The variables that the servers which a session brings may be given.
+    /// The variables whose values an MCP server of a session may get.
     pub mcp_env: Vec<String>,
-    /// Whether and how it looks for conversations that were held elsewhere.
+    /// Whether and how the anchor looks for conversations that took place elsewhere.
     pub past: WatchPast,
-    /// Where programs that call back are expected.
+    /// Where the anchor registers the programs that call back.
     pub reception: CallbackRegistry,
-    /// Where all that passes between it and its agents is written down, if anywhere.
+    /// Where the anchor records the messages between itself and its agents, if anywhere.
     pub tape: Option<Tape>,
-    /// To which all belong that it starts.
+    /// The mark of all processes that the anchor starts.
     pub mark: Mark,
-    /// What is known of the installed agents, besides what they report.
+    /// What the hub knows of the installed agents, besides their own reports.
     pub known: KnownOf,
-    /// Who reads the git state of work trees.
+    /// Reads the git state of work trees.
     pub git: GitReader,
     /// The folder with the records of running processes, so that the next hub can end them; see
     /// [`LeashRecord`].
     pub leashes: Option<PathBuf>,
-    /// How long a question may take.
+    /// How long the answer to a query may take.
     pub query_deadline: Duration,
-    /// How long an agent's list of models is believed.
+    /// How long the anchor trusts an agent's list of models.
     pub models_believed: Duration,
     /// How long a process for many sessions stays after its last session.
     pub linger: Duration,
@@ -140,9 +140,10 @@ impl AnchorConfig {
         self.settings.get(agent.name()).cloned().unwrap_or_default()
     }
 
-    /// A session's own servers of tools, then those that every session gets; and what their `${NAME}` stand for. What is our
-    /// own is told to nobody. A session's server that wants more than is listed is left out: it was opened when the list
-    /// was another one, or none.
+    /// Gives a launch its MCP servers: the session's own servers first, then the servers of every session. It
+    /// also replaces each `${NAME}` with its value. Longshore's own variables go to no server. A session's
+    /// server that uses a variable outside the list is left out: the list was different when the session was
+    /// opened, or there was none.
     fn equip(&self, launch: &mut Launch) {
         let session = launch.session;
         launch.mcp_servers.retain(|server| {
@@ -173,12 +174,13 @@ impl AnchorConfig {
     }
 }
 
-/// The anchor is not there any more.
+/// The anchor has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the hub has stopped running agents")]
 pub struct AnchorGone;
 
-/// A running anchor. Dropped, it stops its agents in its own time; see [`Anchor::shutdown`].
+/// A running anchor. If it is dropped, it stops its agents, and nobody waits for that; see
+/// [`Anchor::shutdown`].
 #[derive(Debug)]
 pub struct Anchor {
     to_anchor: mpsc::Sender<ToAnchor>,
@@ -195,7 +197,7 @@ impl Anchor {
         Self { to_anchor, shutdown, task }
     }
 
-    /// Sends a message to the anchor. Waits while the queue is full, which no agent causes.
+    /// Sends a message to the anchor. The call waits while the queue is full. No agent can cause that.
     pub async fn send(&self, message: ToAnchor) -> Result<(), AnchorGone> {
         self.to_anchor.send(message).await.map_err(|_| AnchorGone)
     }
@@ -205,10 +207,11 @@ impl Anchor {
         self.to_anchor.clone()
     }
 
-    /// Stops all agents, because the hub stops. It takes as long as the slowest agent, but at most the graces
-    /// of one agent together: end of input, SIGTERM, SIGKILL. The rest is killed.
+    /// Stops all agents, because the hub stops. This takes as long as the slowest agent. It takes at most the
+    /// graces of one agent together: end of input, SIGTERM, SIGKILL. After that, the anchor kills the
+    /// remaining agents.
     pub async fn shutdown(self) {
-        // Nobody to tell means that it went down by itself.
+        // If nobody receives this, the anchor has already ended by itself.
         let _ = self.shutdown.send(());
         if let Err(error) = self.task.await {
             tracing::error!(%error, "the anchor failed");

@@ -25,8 +25,8 @@ impl Outbox {
         Self { deliver, waiting: VecDeque::new(), delivery: None }
     }
 
-    /// Adds a draft to what waits for its session. It joins the last message of that session, if nothing else
-    /// was to be told to that session since.
+    /// Adds a draft for a session. The draft joins the last message of that session, unless a later message
+    /// says that the session's agent is gone.
     pub(crate) fn say(&mut self, session: SessionId, draft: Draft) {
         for message in self.waiting.iter_mut().rev() {
             match message {
@@ -54,7 +54,8 @@ impl Outbox {
         self.waiting.is_empty() && self.delivery.is_none()
     }
 
-    /// Delivers one message. May be dropped and called again; never returns when there is nothing to deliver.
+    /// Delivers one message. The future may be dropped, and the function called again. It never returns if
+    /// there is nothing to deliver.
     pub(crate) async fn deliver_next(&mut self) {
         if self.delivery.is_none() {
             let Some(mut message) = self.waiting.pop_front() else { return std::future::pending().await };

@@ -1,5 +1,5 @@
-//! Reads pictures that an agent names by their file, before the event goes out: clients are elsewhere, and
-//! the file may change later.
+//! Reads pictures that an agent names by their files. The anchor does this before the event goes out, because
+//! clients may run on other machines and the file may change later.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,15 +12,16 @@ use longshore_model::item::ToolOutcome;
 use crate::host_io::files::bytes_of;
 use crate::kit::contents::{last_part, picture_of};
 
-/// How long a file may take to be read before its picture is told by its name alone.
+/// How long reading a file may take. After that, the event has only the name of the picture.
 const READ_WITHIN: Duration = Duration::from_secs(5);
 
-/// Whether something is to be looked at before it is told.
+/// Whether a message names pictures by their files.
 pub(super) fn has_any(message: &mut FromAnchor) -> bool {
     attachments(message).any(|one| place_of(one).is_some())
 }
 
-/// Puts the pictures themselves in the place of their files. What cannot be read, or is no picture, stays a name.
+/// Replaces the names of picture files with the pictures. If the anchor cannot read a file, or the file holds
+/// no picture, the name stays.
 pub(super) async fn look_at(message: &mut FromAnchor) {
     for attachment in attachments(message) {
         if let Some(path) = place_of(attachment)
@@ -31,7 +32,7 @@ pub(super) async fn look_at(message: &mut FromAnchor) {
     }
 }
 
-/// What the results of tools in a message have with them.
+/// The attachments of tool results in a message.
 fn attachments(message: &mut FromAnchor) -> impl Iterator<Item = &mut Attachment> {
     let drafts = match message {
         FromAnchor::Said { drafts, .. } => drafts.as_mut_slice(),
@@ -48,7 +49,7 @@ fn outcome_of(draft: &mut Draft) -> Option<&mut ToolOutcome> {
     if let Body::ToolFinished(outcome) = &mut draft.body { Some(outcome) } else { None }
 }
 
-/// The file of a picture. One whose place depends on where somebody stands is none.
+/// The path of a picture's file. A relative path does not count, because it depends on the reader's folder.
 fn place_of(attachment: &Attachment) -> Option<&str> {
     match &attachment.source {
         AttachmentSource::Path(path) if attachment.media_type.starts_with("image/") => {

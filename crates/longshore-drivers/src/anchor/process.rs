@@ -12,16 +12,16 @@ use crate::leash::{self, Mark};
 use crate::transport::spawn::Tie;
 use crate::transport::{ChildEvent, ChildExit, Limits, Spawn, Stdio, WireLine};
 
-/// What can happen to it.
+/// What can happen to the process.
 pub(crate) enum ProcessEvent {
-    /// It spoke; see [`AgentProcess::line`].
+    /// The process wrote something; see [`AgentProcess::line`].
     Spoke,
     /// The process does not read its input.
     Stuck,
     /// The process closed one of its pipes but continues.
     HungUp,
-    /// The process of a turn ended, or did not start for this reason; there may be last lines. The driver
-    /// continues if [`AgentProcess::is_over`] was called.
+    /// The process of a turn ended, or did not start for this reason. There may be last lines. The driver
+    /// continues after a call of [`AgentProcess::is_over`].
     TurnEnded(Result<ChildExit, String>),
     /// The process ended for good. There may be last lines.
     Ended(ChildExit),
@@ -29,20 +29,20 @@ pub(crate) enum ProcessEvent {
 
 pub(crate) struct AgentProcess {
     stdio: Option<Stdio>,
-    /// That it is the first of its agent.
+    /// Held if this is the first process of its agent.
     first: Option<First>,
-    /// The files that it was given.
+    /// The files that the process was given.
     files: Option<ScratchFolder>,
-    /// How each turn gets one; none when there is one for all of the driver's life.
+    /// How each turn gets its process. None if one process serves the driver for its whole life.
     turns: Option<Turns>,
-    /// It is being stopped, and there will be no other.
+    /// The anchor is stopping the process, and starts no other.
     stopping: bool,
 }
 
 struct Turns {
-    /// What every process of the agent has in common.
+    /// What all processes of the agent have in common.
     spawn: Spawn,
-    /// To which all belong that the agent ever started.
+    /// The mark of all processes that the agent ever started.
     mark: Mark,
     limits: Limits,
     first_start: Arc<FirstStart>,
@@ -52,37 +52,38 @@ struct Turns {
 struct Starting {
     spawned: JoinHandle<Result<Spawned, String>>,
     input: String,
-    /// It is to be stopped as soon as it runs.
+    /// The process must stop as soon as it runs.
     halted: bool,
 }
 
-/// The process of a turn, its files, and that it is the first of its agent.
+/// The process of a turn, its files, and whether it is the first process of its agent.
 type Spawned = (Stdio, Option<ScratchFolder>, Option<First>);
 
 impl AgentProcess {
-    /// One that runs already.
+    /// A process that already runs.
     pub(crate) fn for_life(stdio: Stdio, first: Option<First>, files: Option<ScratchFolder>) -> Self {
         Self { stdio: Some(stdio), first, files, turns: None, stopping: false }
     }
 
-    /// One for each turn; none yet.
+    /// One process for each turn. None runs yet.
     pub(crate) fn for_turns(spawn: Spawn, mark: Mark, limits: Limits, first_start: Arc<FirstStart>) -> Self {
         let turns = Some(Turns { spawn, mark, limits, first_start, starting: None });
         Self { stdio: None, first: None, files: None, turns, stopping: false }
     }
 
-    /// Starts the process of a turn. One that still runs is killed: its driver is done with it.
+    /// Starts the process of a turn. If an earlier process still runs, it is killed, because its driver needs
+    /// it no more.
     pub(crate) fn run(&mut self, run: Run) {
         let Some(turns) = self.turns.as_mut().filter(|_| !self.stopping) else { return };
         let (mut spawn, limits) = (turns.spawn.clone(), turns.limits.clone());
         let Run { arguments, env, files, input } = run;
         spawn.env.extend(env);
         let first_start = Arc::clone(&turns.first_start);
-        // What is started to stay goes on between turns.
+        // A process that the agent started to stay continues between turns.
         let tie = Tie { leaves: true, ..Tie::under(&turns.mark) };
         let spawned = tokio::spawn(async move {
             let first = first_start.enter().await;
-            // A slow disk, or a folder on a network, shall not keep the runtime waiting.
+            // A blocking thread, because a slow disk or a network folder must not hold up the runtime.
             let spawned = tokio::task::spawn_blocking(move || {
                 let (folder, found) = ScratchFolder::of(&files)?;
                 spawn.arguments.extend(found.into_iter().chain(arguments));
@@ -105,7 +106,7 @@ impl AgentProcess {
         }
     }
 
-    /// Ends it at once and for good, and all that it started.
+    /// Ends the process and all that it started, at once and for good.
     pub(crate) fn kill(&mut self) {
         self.stop();
         if let Some(stdio) = &mut self.stdio {
@@ -113,13 +114,13 @@ impl AgentProcess {
         }
     }
 
-    /// Begins to stop it for good.
+    /// Begins to stop the process for good.
     pub(crate) fn stop(&mut self) {
         self.stopping = true;
         self.halt();
     }
 
-    /// All lines of the process of a turn were taken.
+    /// The anchor has taken all lines of a turn's process.
     pub(crate) fn is_over(&mut self) {
         (self.stdio, self.first, self.files) = (None, None, None);
     }
@@ -138,7 +139,7 @@ impl AgentProcess {
         self.stdio.as_mut()?.line()
     }
 
-    /// Waits for what happens next. May be dropped and called again.
+    /// Waits for the next event of the process. The future may be dropped, and the function called again.
     pub(crate) async fn next(&mut self, read: bool) -> ProcessEvent {
         if let Some(turns) = &mut self.turns
             && let Some(starting) = &mut turns.starting
@@ -168,7 +169,7 @@ impl AgentProcess {
             return match stdio.next(read).await {
                 ChildEvent::Spoke => ProcessEvent::Spoke,
                 ChildEvent::Stuck => ProcessEvent::Stuck,
-                // It ends by itself when the turn does, and closes its pipes as it does so.
+                // The process of a turn ends by itself after the turn, and closes its pipes as it ends.
                 ChildEvent::HungUp if self.turns.is_some() => {
                     stdio.expect_end();
                     continue;
@@ -185,7 +186,7 @@ impl AgentProcess {
 
 impl Drop for AgentProcess {
     fn drop(&mut self) {
-        // What was left between turns goes with the session.
+        // Processes that stayed between turns end with the session.
         if let Some(turns) = &self.turns {
             leash::end(&turns.mark);
         }

@@ -13,9 +13,9 @@ use crate::transport::{ChildExit, Spawn};
 /// The wire of one process. Without a tape it costs nothing.
 pub(crate) struct Recorder {
     tape: Option<Tape>,
-    /// None when there is a process for each turn.
+    /// None if each turn has its own process.
     pid: Option<i32>,
-    /// Whether it is a server, whose lines say nothing to a driver's recording.
+    /// Whether the agent is a server. The lines of a server do not belong to the wire of its driver.
     server: bool,
     /// Requests without an answer.
     asked: HashMap<u64, (&'static str, String)>,
@@ -27,14 +27,15 @@ impl Recorder {
         Self { tape, pid, server, asked: HashMap::new() }
     }
 
-    /// The driver begins, with this seed for its ids.
+    /// Records the start of the driver, with the seed of its ids.
     pub(crate) fn begins(&self, agent: &str, seed: u64) {
         if let Some(tape) = &self.tape {
             tape.begins(agent, seed, self.server);
         }
     }
 
-    /// What the driver is handed. A line or an event of the agent is the wire itself; all else it is told.
+    /// Records an input of the driver. A line or an event of the agent is recorded as the wire itself, and
+    /// any other input as a message to the driver.
     pub(crate) fn handed(&mut self, input: &Input, now: Timestamp) {
         let Some(tape) = &self.tape else { return };
         match input {
@@ -67,7 +68,7 @@ impl Recorder {
         tape.note(Direction::Spawn, &json!({ "spawn": words, "cwd": cwd, "pid": self.pid }).to_string());
     }
 
-    /// The process of a turn is started.
+    /// Records the start of a turn's process.
     pub(crate) fn ran(&self, run: &Run) {
         let Some(tape) = &self.tape else { return };
         tape.note(Direction::Spawn, &json!({ "spawn": run.arguments }).to_string());
@@ -81,7 +82,7 @@ impl Recorder {
         lines.iter().for_each(|line| tape.note(Direction::ToAgent, line));
     }
 
-    /// A line that no driver hears any more.
+    /// Records a line that no driver reads any more.
     pub(crate) fn unheard(&self, line: &str) {
         let dir = if self.server { Direction::Note } else { Direction::FromAgent };
         if let Some(tape) = &self.tape {
@@ -131,7 +132,7 @@ impl Recorder {
     }
 }
 
-/// A body as captures hold it.
+/// A body in the form that captures use.
 fn as_json(body: &str) -> Value {
     serde_json::from_str(body).unwrap_or_else(|_| json!({ "_raw": body }))
 }

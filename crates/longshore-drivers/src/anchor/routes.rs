@@ -10,24 +10,24 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::ending::Cause;
 
-/// The name of a process among those of one anchor. Never used twice, unlike a pid.
+/// The number of a process within one anchor. Unlike a pid, it is never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ProcessId(pub(crate) u64);
 
-/// How many messages may wait for one process. They are handled at once, even while the process may not speak;
-/// they pile up only when the agent takes nothing in, and then it is stopped.
+/// How many messages may wait for one process. The process's task handles them at once, even while the hub
+/// has no room. So they pile up only if the agent takes no input, and then the anchor stops it.
 pub(crate) const MESSAGES: usize = 64;
 
-/// What a process is told.
+/// A message to a process.
 #[derive(Debug)]
 pub(crate) enum RouteMessage {
-    /// Tell the agent something on behalf of a session.
+    /// Pass a command of a session to the agent.
     Tell(SessionId, AgentCommand),
-    /// A session is not to be spoken of any more: a child, or one of many.
+    /// Stop hosting a session: a child, or one of many sessions.
     LetGo(SessionId),
     /// Host this session too.
     Open(Launch),
-    /// Answer this.
+    /// Answer this question.
     Ask { id: QueryId, query: AgentQuestion, answer: oneshot::Sender<Result<Answer, String>> },
 }
 
@@ -35,7 +35,8 @@ pub(crate) enum RouteMessage {
 #[derive(Clone, Debug)]
 pub(crate) struct Route {
     pub(crate) process: ProcessId,
-    /// The session that it was started for; the others are its children. None when it hosts many.
+    /// The session for which the process was started. Its other sessions are children of this one. None if
+    /// the process hosts many sessions.
     pub(crate) root: Option<SessionId>,
     pub(crate) messages: mpsc::Sender<RouteMessage>,
     stop: Arc<watch::Sender<Option<Cause>>>,
@@ -56,7 +57,7 @@ impl Route {
         (route, RouteEnd { messages: received, stop: stopped })
     }
 
-    /// Stops the process. Never waits; the first cause is the one that counts.
+    /// Stops the process. The call never waits. The first cause counts.
     pub(crate) fn stop(&self, cause: Cause) {
         self.stop.send_if_modified(|slot| {
             let first = slot.is_none();
@@ -68,7 +69,7 @@ impl Route {
     }
 }
 
-/// The map. Locked for a look or a change, never across an await.
+/// The map of sessions to processes. It is locked for a read or a change, never across an await.
 #[derive(Debug, Default)]
 pub(crate) struct Routes(Mutex<HashMap<SessionId, Route>>);
 
@@ -81,12 +82,12 @@ impl Routes {
         self.map().get(&session).cloned()
     }
 
-    /// Leads a session to a process; returns where it led before.
+    /// Leads a session to a process, and returns the earlier route.
     pub(crate) fn lead(&self, session: SessionId, route: Route) -> Option<Route> {
         self.map().insert(session, route)
     }
 
-    /// Leads a session to a process that speaks of it, unless another one hosts it.
+    /// Leads a session to a process that mentions it, unless another process hosts it.
     pub(crate) fn adopt(&self, session: SessionId, route: &Route) -> bool {
         let mut map = self.map();
         let hosted_elsewhere = map
@@ -98,7 +99,7 @@ impl Routes {
         !hosted_elsewhere
     }
 
-    /// Leads a session nowhere, if it led to this process.
+    /// Removes the route of a session, if it led to this process.
     pub(crate) fn release(&self, session: SessionId, process: ProcessId) {
         let mut map = self.map();
         if map.get(&session).is_some_and(|route| route.process == process) {
@@ -106,15 +107,15 @@ impl Routes {
         }
     }
 
-    /// Forgets a process; returns the sessions that led to it. Those of `left` go on leading there, so that it is
-    /// known whether they are still wanted.
+    /// Forgets a process, and returns the sessions that led to it. The sessions of `left` keep their routes,
+    /// so that the anchor can see whether they are still wanted.
     pub(crate) fn forget(&self, process: ProcessId, left: &[Launch]) -> Vec<SessionId> {
         let waits = |session: &SessionId| left.iter().any(|launch| launch.session == *session);
         let led = |session: &SessionId, route: &mut Route| route.process == process && !waits(session);
         self.map().extract_if(led).map(|(session, _)| session).collect()
     }
 
-    /// All that is known now.
+    /// All current routes.
     pub(crate) fn all(&self) -> Vec<Route> {
         self.map().values().cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! A driver and what it needs to be called: the time, ids, and a net for when it falls.
+//! A driver with the time and ids that it needs. A panic of the driver is caught here.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,17 +9,17 @@ use longshore_model::time::Timestamp;
 
 use crate::spec::Agent;
 
-/// A driver that cannot take anything else down with it.
+/// A driver whose panic harms nothing else.
 pub(crate) struct Translator {
-    /// None once it has panicked: what state it was left in, nobody knows.
+    /// None after a panic, because the driver's state is then unknown.
     driver: Option<Box<dyn Driver>>,
     ids: Ids,
-    /// Of its ids.
+    /// The seed of `ids`.
     seed: u64,
 }
 
 impl Translator {
-    /// A driver with a source of ids of its own.
+    /// A new driver, with its own source of ids.
     pub(crate) fn new(agent: &Agent) -> Result<Self, String> {
         let seed = getrandom::u64().map_err(|error| format!("the system gives no random bytes: {error}"))?;
         let driver = catch_unwind(AssertUnwindSafe(|| agent.driver())).map_err(|panic| {
@@ -31,17 +31,17 @@ impl Translator {
         Ok(Self { driver: Some(driver), ids: Ids::seeded(seed), seed })
     }
 
-    /// With it, the same input makes the same ids once more.
+    /// The seed of the ids. With it, the same input makes the same ids again.
     pub(crate) fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Whether it still translates.
+    /// Whether the driver still translates.
     pub(crate) fn works(&self) -> bool {
         self.driver.is_some()
     }
 
-    /// Calls the driver. What it said before it panicked stays in `out`; the error is what it panicked with.
+    /// Calls the driver. Output from before a panic stays in `out`. The error is the message of the panic.
     pub(crate) fn handle(&mut self, input: Input, now: Timestamp, out: &mut Output) -> Result<(), String> {
         let Some(driver) = &mut self.driver else { return Ok(()) };
         let mut cx = Context { now, ids: &mut self.ids };
@@ -58,7 +58,7 @@ impl Translator {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn words_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no reason given".to_owned())

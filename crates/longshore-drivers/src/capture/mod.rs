@@ -5,10 +5,10 @@
 //! the start,"dir":..,"msg":..}`. `msg` is the message: as JSON if the message is JSON, as a string
 //! otherwise. If a capture has several processes, `"process"` numbers them.
 //!
-//! [`replay`] gives a capture to a driver once more. A capture of our own hub also has the other inputs of
-//! its driver (`told`). For a capture of another client, a [`Player`] for its protocol works these inputs
-//! out, with the driver in a [`Harness`]. A [`Narrator`] describes each event in one line. A [`Tape`] records
-//! a wire.
+//! [`replay`] gives a capture to a driver once more. A capture of our own hub also contains the other inputs
+//! of its driver (`told`). For a capture of another client, a [`Player`] for its protocol works out these
+//! inputs, with the driver in a [`Harness`]. A [`Narrator`] describes each event in one line. A [`Tape`]
+//! records a wire.
 
 mod harness;
 mod narrate;
@@ -56,7 +56,7 @@ pub struct CaptureEntry {
     pub t: f64,
     /// The direction.
     pub dir: Direction,
-    /// The number of the process, where a recording has several.
+    /// The number of the process, if the recording has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<u32>,
     /// The message.
@@ -86,7 +86,7 @@ pub enum Direction {
 /// A step in the replay of a capture.
 #[derive(Clone, Debug)]
 pub enum ReplayStep {
-    /// The recorded client did something; a session of ours gives this command for it.
+    /// The recorded client did something. A session of ours gives this command for it.
     Told {
         /// The session.
         session: SessionId,
@@ -214,10 +214,10 @@ fn line_of(value: &impl Serialize) -> String {
 
 /// Replays a capture through its driver, and returns every step.
 ///
-/// A recording of our own hub has the inputs of its driver. Any other client numbered its requests
-/// differently and chose other parameters than our driver. So the player turns the client's actions into the
-/// actions of a session of ours, and gives every recorded answer to the matching request of the driver.
-/// Nothing else changes and nothing is left out.
+/// A recording of our own hub contains the inputs of its driver. Any other client numbers its requests
+/// differently, and chooses other parameters than our driver. So the player turns the client's actions into
+/// the actions of a session of ours, and gives every recorded response to the matching request of the driver.
+/// Nothing else changes, and nothing is left out.
 pub fn replay(capture: &Capture) -> Result<Vec<ReplayStep>, CaptureError> {
     if capture.is_told() {
         return capture.replay_told();

@@ -1,8 +1,8 @@
 //! Players: a player translates a recording into the inputs of a driver.
 //!
-//! This module has what all protocols share. A player adds what is peculiar to its protocol: what a process
-//! is started for, what a session of ours would have said in place of the recorded client, and to which
-//! request of the driver a recorded answer belongs.
+//! This module has the parts that all protocols share. A player adds the parts of its own protocol: the
+//! purpose of a process, the command of a session in place of the recorded client's action, and the request
+//! of the driver to which a recorded response belongs.
 
 use std::sync::Arc;
 
@@ -35,10 +35,11 @@ pub trait Player {
         !self.harness().is_started()
     }
 
-    /// The recorded client said something. The player lets our session do the same.
+    /// Handles a message of the recorded client. The player lets our session do the same.
     fn client_said(&mut self, said: &Value, ahead: &[CaptureEntry]);
 
-    /// The agent said something. The player gives an answer to the driver's request to which it belongs.
+    /// Handles a message of the agent. If it is a response, the player gives it to the matching request of
+    /// the driver.
     fn agent_said(&mut self, line: &str);
 
     /// Handles any other entry.
@@ -97,7 +98,7 @@ pub trait Player {
         }
     }
 
-    /// Lets time pass in which nobody says anything.
+    /// Lets time pass without any message.
     fn wait(&mut self, seconds: f64) {
         let until = self.harness().now.plus_millis((seconds * 1_000.0) as i64);
         self.wait_until(until);
@@ -105,7 +106,7 @@ pub trait Player {
 
     /// Lets time pass. The driver gets a tick at each of its deadlines.
     fn wait_until(&mut self, until: Timestamp) {
-        // Every tick ends at least one wait, and there are not many waits.
+        // Every tick ends at least one wait, and there are few waits.
         for _ in 0..1_000 {
             if !self.harness().is_due(until) {
                 break;

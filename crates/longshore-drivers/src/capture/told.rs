@@ -1,9 +1,9 @@
-//! What a driver was told besides its agent's lines. A recording with this information needs no player.
+//! The inputs of a driver besides the lines of its agent. A recording with these inputs needs no player.
 //!
-//! A hub records when a driver begins, with the seed of its ids, and every later input except the agent's
-//! lines, which are in the recording anyway. So a replay gives the driver the same inputs at the same times,
-//! and the driver emits the same events. Recordings of other clients have no such entries. For them, a
-//! [`Player`](super::Player) works out what a session of ours would have told the driver.
+//! A hub records when a driver begins, with the seed of its ids. It also records every later input, except
+//! the agent's lines, which are in the recording anyway. So a replay gives the driver the same inputs at the
+//! same times, and the driver emits the same events. Recordings of other clients have no such entries. For
+//! them, a [`Player`](super::Player) works out the inputs that a session of ours would have given.
 
 use std::collections::HashMap;
 
@@ -45,7 +45,8 @@ struct ToldDriver {
     ids: Ids,
     server: bool,
     since: Timestamp,
-    /// The driver got a response to its request. The recording also has this response as it was on the wire.
+    /// Whether the driver just got a response to its request. The recording also contains this response as it
+    /// was on the wire.
     answered: bool,
 }
 

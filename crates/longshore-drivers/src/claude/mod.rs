@@ -1,16 +1,18 @@
-//! Claude Code: the driver of `claude -p` with stream-json both ways, over any transport that carries lines.
+//! Claude Code: the driver of `claude -p` with stream-json in both directions, over any transport that
+//! carries lines.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`wire`] | their JSON with their names |
+//! | [`wire`] | Claude Code's JSON, with its names |
 //! | [`translate`] | the driver |
-//! | `spec` | how to find and start it |
+//! | `spec` | how Longshore finds and starts it |
 //! | `offline` | how it runs on a scripted model |
 //! | [`import`] | conversations from elsewhere, read from its transcripts |
 //! | [`replay`] | replays a recorded client as a session of ours |
 //!
-//! One process is one conversation, and its command line says what to resume, so [`arguments`] needs the launch. Claude
-//! Code lets two processes resume one conversation at once; the anchor makes sure that a session has only one process.
+//! One process is one conversation. Its command line names the conversation to resume, so [`arguments`] needs
+//! the launch. Claude Code lets two processes resume one conversation at once. The anchor makes sure that a
+//! session has only one process.
 
 pub mod import;
 pub(crate) mod offline;
@@ -34,26 +36,26 @@ pub use offline::CALLS;
 pub use spec::ClaudeSpec;
 pub use translate::Claude;
 
-/// What clients call it.
+/// The name of the agent for clients.
 pub const NAME: &str = "claude";
-/// Its name for people.
+/// The agent's name for people.
 pub const TITLE: &str = "Claude Code";
-/// The command that installs it.
+/// The command that installs Claude Code.
 pub const INSTALL: &str = "npm install -g @anthropic-ai/claude-code";
-/// The command that logs in to it.
+/// The command that logs in to Claude Code.
 pub const LOGIN: &str = "claude auth login";
-/// The program to look for, after `CLAUDE_PATH` and the settings, where programs are.
+/// The program that Longshore searches for after `CLAUDE_PATH` and the settings.
 pub const PROGRAM: &str = "claude";
 
-/// [`NAME`], as events carry it.
+/// [`NAME`] in the form of events.
 pub fn name() -> AgentName {
     Arc::from(NAME)
 }
 
 /// What Claude Code can do.
 ///
-/// It steers: a message during a turn enters the turn at its next tool boundary. If there is none, Claude
-/// Code answers right after, and the hub counts that answer as the same turn.
+/// It supports steering. A prompt during a turn enters the turn at its next tool boundary. If there is none,
+/// Claude Code answers right after the turn, and the hub counts that answer as the same turn.
 pub fn capabilities() -> Capabilities {
     Capabilities {
         list_sessions: false,
@@ -77,12 +79,13 @@ pub fn capabilities() -> Capabilities {
     }
 }
 
-/// What a sub-agent can do: it works on its task, asks, and can be stopped.
+/// What a sub-agent can do: it works on its task, requests approvals, and can be stopped.
 pub fn child_capabilities() -> Capabilities {
     Capabilities { approvals: true, interrupt: true, ..Capabilities::default() }
 }
 
-/// The arguments for stream-json, before those of the settings; without a launch, only for a query.
+/// The arguments for stream-json, before the arguments of the settings. Without a launch, the process only
+/// answers a query.
 pub fn arguments(launch: Option<&Launch>) -> Vec<String> {
     let mut words = vec![
         "-p",
@@ -90,7 +93,7 @@ pub fn arguments(launch: Option<&Launch>) -> Vec<String> {
         "stream-json",
         "--output-format",
         "stream-json",
-        // Without it stream-json is refused.
+        // Without this flag, Claude Code refuses stream-json.
         "--verbose",
         "--include-partial-messages",
         "--permission-prompt-tool",
@@ -114,8 +117,8 @@ pub fn arguments(launch: Option<&Launch>) -> Vec<String> {
     words.into_iter().map(str::to_owned).chain(own).collect()
 }
 
-/// What it is to heed above a person's own settings: newer ones let a model decide what may be done while they plan, and
-/// then ask nobody.
+/// The settings that override a person's own settings. Otherwise, newer versions let a model decide the
+/// permissions while they plan, and then ask nobody.
 pub(crate) fn flag_settings(effort: Option<&str>) -> Value {
     let mut settings = json!({"useAutoModeDuringPlan": false});
     if let Some(effort) = effort {
@@ -124,7 +127,7 @@ pub(crate) fn flag_settings(effort: Option<&str>) -> Value {
     settings
 }
 
-/// Servers of tools, as a `.mcp.json` has them, with their keys.
+/// The MCP servers in the form of `.mcp.json`, with their keys.
 fn mcp_config(launch: &Launch) -> Option<SecretFile> {
     let of = |server: &McpServer| {
         let settings = match &server.transport {
@@ -140,15 +143,15 @@ fn mcp_config(launch: &Launch) -> Option<SecretFile> {
     Some(SecretFile { flag: "--mcp-config=", extension: "json", text })
 }
 
-/// What its environment has beyond ours: it must not replace itself while it works.
+/// Additional environment variables. Claude Code must not update itself while it works.
 pub fn environment() -> Vec<(&'static str, &'static str)> {
     vec![("DISABLE_AUTOUPDATER", "1")]
 }
 
-/// The name of the conversation. We choose it, so it is known before the first line.
+/// The id of the conversation. The driver chooses it, so it is known before the first line.
 ///
-/// A conversation that begins again from our log cannot keep its name, so the new name is made of the session
-/// and of the transcript, which is longer every time.
+/// If a conversation begins again from the log, it cannot keep its id. The new id is made from the session
+/// and from the transcript, which is longer every time.
 pub fn native_id(launch: &Launch) -> String {
     match &launch.start {
         Start::New | Start::Lines { .. } | Start::Fork { .. } => launch.session.to_string(),
@@ -169,7 +172,7 @@ pub fn native_id(launch: &Launch) -> String {
     }
 }
 
-/// FNV-1a: the same in every process and every release.
+/// FNV-1a. It gives the same result in every process and every release.
 fn fingerprint(seed: u64, parts: &[&[u8]]) -> u64 {
     parts
         .iter()

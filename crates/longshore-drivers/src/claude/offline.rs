@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::offline::{Offline, OfflinePlace, ScriptedCalls, env};
 
-/// How its model has it do things.
+/// The model's calls of Claude Code's tools.
 pub const CALLS: ScriptedCalls = ScriptedCalls {
     run,
     leave: run,
@@ -20,7 +20,7 @@ fn run(command: &str) -> Value {
     json!({ "call": "Bash", "args": { "command": command, "description": "do it" } })
 }
 
-/// How it runs without an account.
+/// How Claude Code runs without an account.
 pub(crate) fn offline(place: OfflinePlace<'_>) -> Offline {
     Offline {
         arguments: Vec::new(),

@@ -1,9 +1,10 @@
-//! A recording, heard again: what another client of Claude Code did, as a session of ours would have done it.
+//! Replays a recording: a session of ours does what another client of Claude Code did.
 //!
-//! What that client said becomes what a session tells its driver, and what it was answered goes to the request of the
-//! driver that is the same. Its prompts keep their names, and the session has the name of the recorded conversation, so
-//! that the lines fit as they are. Requests that no session of ours makes (`mcp_status` and the like) are left out, and
-//! their answers come to the driver as answers to nothing, which it keeps.
+//! Each action of the recorded client becomes an input of the driver. Each recorded response goes to the
+//! driver's request of the same kind. The prompts keep their ids, and the session has the id of the recorded
+//! conversation, so that the agent's lines fit without changes. Requests that our sessions do not make
+//! (`mcp_status` and similar ones) are left out. The driver gets the responses to them as responses to no
+//! request, and keeps them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -25,18 +26,19 @@ pub fn replay(capture: &Capture) -> Vec<ReplayStep> {
     ClaudePlayer::default().hear(capture)
 }
 
-/// Plays a recording for a driver.
+/// Replays a recording for a driver.
 #[derive(Debug, Default)]
 pub struct ClaudePlayer {
     stand: Harness<Claude>,
     session: Option<SessionId>,
-    /// The turn of that session that runs.
+    /// The running turn of the session.
     turn: Option<TurnId>,
-    /// Requests of the recorded client, by its names for them: what they ask for, and whether a session of ours asked too.
+    /// Requests of the recorded client by their ids: the kind, and whether the driver makes the same request.
     theirs: HashMap<String, (String, bool)>,
-    /// Requests of the driver that have no answer yet.
+    /// Requests of the driver without a response: id and kind.
     ours: Vec<(String, String)>,
-    /// What the agent waits for, by its names, with the arguments that it asked about.
+    /// Approvals and questions for which the agent waits, by the ids of its requests, with the arguments of
+    /// the tool.
     asked: HashMap<String, (SessionId, Waits, Value)>,
 }
 
@@ -118,7 +120,8 @@ impl Player for ClaudePlayer {
                 let request = &said["request"];
                 let subtype = request["subtype"].as_str().unwrap_or_default().to_owned();
                 let command = self.command_for(&subtype, request);
-                // The driver greets by itself, and takes back what was not taken when it is told to stop.
+                // The driver sends these requests by itself: it initializes, and it cancels unread messages
+                // when it gets an interrupt.
                 let told = command.is_some()
                     || matches!(
                         subtype.as_str(),
@@ -151,7 +154,7 @@ impl Player for ClaudePlayer {
         if let (true, Some(id)) = (said["type"] == "control_response", id) {
             let recorded = self.theirs.remove(&id).filter(|(_, told)| *told);
             let ours = recorded.and_then(|(subtype, _)| self.ours.iter().position(|(_, of)| *of == subtype));
-            // An answer to nothing must not look like one to a request of the driver.
+            // A response to no request must not look like a response to the driver's request.
             let name = ours.map_or_else(|| format!("recorded {id}"), |at| self.ours.remove(at).0);
             said["response"]["request_id"] = json!(name);
             return self.feed_in_our_words(&said, &original);
@@ -195,7 +198,7 @@ impl ClaudePlayer {
         }
     }
 
-    /// The recorded client answered; an answer that no session of ours could give is left out.
+    /// Passes on the recorded client's answer. An answer that our sessions cannot give is left out.
     fn answer(&mut self, session: SessionId, waits: Waits, input: &Value, response: &Value) {
         let by = "recorded".to_owned();
         let allowed = match response["behavior"].as_str() {

@@ -1,4 +1,4 @@
-//! Claude Code in the table: how it is found and started.
+//! Claude Code in the table: how Longshore finds and starts it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::import::Records;
 use crate::offline::{Offline, OfflinePlace};
 use crate::spec::{Agent, AgentSpec, CallBack, Channel, Invocation, Purpose};
 
-/// Where Claude Code keeps who is logged in.
+/// Where Claude Code keeps its login.
 pub(crate) const ACCOUNT: Account = Account {
     variables: &[
         "ANTHROPIC_API_KEY",
@@ -31,13 +31,13 @@ pub(crate) const ACCOUNT: Account = Account {
     without: Some(("settings.json", "apiKeyHelper")),
 };
 
-/// How it goes on in its own terminal.
+/// The command that continues a conversation in Claude Code's own terminal.
 pub(crate) const RESUME: &str = "claude --resume {native}";
 
-/// Claude Code, through `claude -p` with stream-json both ways.
+/// Claude Code, through `claude -p` with stream-json in both directions.
 #[derive(Debug, Default)]
 pub struct ClaudeSpec {
-    /// A command of the settings, under a name of theirs.
+    /// A command of the settings, under the settings' name.
     own: Option<Own>,
 }
 
@@ -47,20 +47,21 @@ struct Own {
     title: String,
     install: String,
     program: String,
-    /// What comes before our own arguments.
+    /// The command's own arguments, before ours.
     arguments: Vec<String>,
-    /// The command that goes on in its own terminal.
+    /// The command that continues a conversation in the agent's own terminal.
     resume: String,
 }
 
-/// How versions up to 2.1 or so call back. Later ones say that they may not, and end.
+/// How versions up to about 2.1 call back. Later versions report that they may not, and end.
 ///
-/// They come back after every close code but 4001 and 4003, with which they end as they do at the end of their input.
+/// They reconnect after every close code except 4001 and 4003. After these two they end, as at the end of
+/// their input.
 const CALL_BACK: CallBack =
     CallBack { address: "--sdk-url", token: "CLAUDE_CODE_SESSION_ACCESS_TOKEN", farewell: 4001 };
 
 impl ClaudeSpec {
-    /// An agent of the settings; its command is not empty.
+    /// An agent of the settings. Its command is not empty.
     pub fn of_settings(name: &str, settings: &AgentSettings) -> Agent {
         let mut words = settings.command.iter().cloned();
         let program = words.next().unwrap_or_default();
@@ -107,7 +108,7 @@ impl AgentSpec for ClaudeSpec {
     }
 
     fn tested(&self) -> Option<&str> {
-        // Of a command with arguments the version is not known: it may be that of an interpreter.
+        // The version of a command with arguments is unknown: it may be the version of an interpreter.
         self.own.as_ref().is_none_or(|own| own.arguments.is_empty()).then_some("2.1.197")
     }
 

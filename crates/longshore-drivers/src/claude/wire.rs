@@ -1,22 +1,23 @@
-//! Their JSON, with their names.
+//! Claude Code's JSON, with its names.
 //!
 //! ```text
 //! -> control_request initialize     <- control_response
 //! -> user                           <- system/init                                    at the start of every turn
 //!                                   <- system/status requesting                       before every call of the model
-//!                                   <- stream_event*                                  as the model says it
-//!                                   <- user isReplay                                  our own prompt: it was taken
-//!                                   <- assistant                                      one block each, whole
+//!                                   <- stream_event*                                  the deltas of the model
+//!                                   <- user isReplay                                  the driver's prompt, repeated
+//!                                   <- assistant                                      one complete block each
 //!                                   <- control_request can_use_tool                   -> control_response
 //!                                   <- user tool_result
 //!                                   <- result                                         the turn is over
 //! -> control_request interrupt      <- control_cancel_request*, control_response, result
 //! ```
 //!
-//! Newer ones also say of every prompt how far it is, in `command_lifecycle`.
+//! Newer releases also report the progress of every prompt, in `command_lifecycle`.
 //!
-//! One object per line. Nothing is said before we say something. Frames of a sub-agent name the call that began it in
-//! `parent_tool_use_id`. Unknown fields are skipped, a field of theirs that is missing or null reads as empty.
+//! One object per line. Claude Code writes nothing before the driver's first line. Frames of a sub-agent name
+//! the call that began the sub-agent in `parent_tool_use_id`. The driver skips unknown fields. It reads a
+//! missing or null field of Claude Code as empty.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -27,7 +28,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The outside of every line, borrowed from it; of the line that comes by the thousand, all of it.
+/// The outer fields of every line, borrowed from the line. For `stream_event`, the most frequent line, all of
+/// its fields.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -38,7 +40,7 @@ pub struct Line<'a> {
     pub subtype: Cow<'a, str>,
     #[serde(borrow)]
     pub event: Option<Event<'a>>,
-    /// The call that began the sub-agent which says this.
+    /// The call that began the sub-agent of this frame.
     #[serde(borrow, deserialize_with = "text")]
     pub parent_tool_use_id: Cow<'a, str>,
     #[serde(borrow, deserialize_with = "text")]
@@ -55,21 +57,21 @@ pub struct Line<'a> {
     pub response: Option<&'a RawValue>,
     #[serde(borrow)]
     pub tool_use_result: Option<&'a RawValue>,
-    /// Our own words, come back.
+    /// Whether this is a prompt of the driver that Claude Code repeats.
     #[serde(rename = "isReplay", deserialize_with = "empty")]
     pub is_replay: bool,
-    /// Of `command_lifecycle`, which newer ones have: which prompt of ours.
+    /// In `command_lifecycle` of newer releases: the driver's prompt.
     #[serde(borrow, deserialize_with = "text")]
     pub command_uuid: Cow<'a, str>,
-    /// How far that prompt is: `queued`, `started`, `completed`.
+    /// The progress of that prompt: `queued`, `started`, `completed`.
     #[serde(borrow)]
     pub state: Option<&'a RawValue>,
-    /// Of an assistant frame that no model said: what went wrong, in a word.
+    /// In an assistant frame that comes from no model: the kind of the error, one word.
     #[serde(borrow)]
     pub error: Option<&'a RawValue>,
 }
 
-/// `stream_event`: an event of the model's own stream.
+/// `stream_event`: an event of the model's stream.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -87,28 +89,28 @@ pub struct Event<'a> {
     pub usage: Option<&'a RawValue>,
 }
 
-/// What a block grows by.
+/// The addition to a block.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Delta<'a> {
     /// `text_delta`, `thinking_delta`, `signature_delta`, `input_json_delta`.
     #[serde(borrow, rename = "type", deserialize_with = "text")]
     pub kind: Cow<'a, str>,
-    /// What was said or thought.
+    /// The added text or thought.
     #[serde(borrow, alias = "thinking", deserialize_with = "text")]
     pub text: Cow<'a, str>,
 }
 
-/// What an assistant or a user frame holds.
+/// The content of an assistant frame or a user frame.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Message {
-    /// The model's name for it; the same in all frames of one message.
+    /// The model's id for the message. It is the same in all frames of one message.
     #[serde(deserialize_with = "empty")]
     pub id: String,
     /// A list of blocks, or a text.
     pub content: Content,
-    /// What it used so far.
+    /// The tokens of the message so far.
     pub usage: Option<Tokens>,
 }
 
@@ -129,7 +131,7 @@ impl Default for Content {
 }
 
 impl Content {
-    /// Its blocks.
+    /// The content as blocks.
     pub fn blocks(self) -> Vec<Block> {
         match self {
             Content::Blocks(blocks) => blocks,
@@ -139,7 +141,7 @@ impl Content {
     }
 }
 
-/// One block of a message: all fields of all kinds.
+/// One block of a message, with the fields of all kinds.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -168,7 +170,7 @@ pub struct Block {
     pub is_error: bool,
 }
 
-/// What the model counts.
+/// The model's counts of tokens.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -179,7 +181,7 @@ pub struct Tokens {
     pub output_tokens: Option<u64>,
 }
 
-/// `system`: all fields of all subtypes.
+/// `system`, with the fields of all subtypes.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -212,7 +214,7 @@ pub struct System {
     pub task_type: String,
     pub description: Option<String>,
     pub prompt: Option<String>,
-    // permission_denied, model_refusal_no_fallback, informational ones
+    // permission_denied, model_refusal_no_fallback, informational frames
     #[serde(deserialize_with = "empty")]
     pub message: Value,
     #[serde(deserialize_with = "empty")]
@@ -220,7 +222,7 @@ pub struct System {
     pub api_refusal_explanation: Option<String>,
 }
 
-/// `result`: a turn is over.
+/// `result`: the end of a turn.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -234,24 +236,24 @@ pub struct Result {
     #[serde(deserialize_with = "empty")]
     pub result: Value,
     pub stop_reason: Option<String>,
-    /// Of the whole process so far, sub-agents included.
+    /// The cost of the whole process so far, with sub-agents.
     pub total_cost_usd: Option<f64>,
-    /// Of this turn, sub-agents left out.
+    /// The tokens of this turn, without sub-agents.
     pub usage: Option<Tokens>,
     #[serde(rename = "modelUsage", deserialize_with = "empty")]
     pub model_usage: BTreeMap<String, ModelUsage>,
     pub terminal_reason: Option<String>,
     #[serde(deserialize_with = "empty")]
     pub errors: Vec<Value>,
-    /// What began the turn, when no prompt did.
+    /// What began the turn, if no prompt did.
     pub origin: Option<Origin>,
 }
 
-/// What a model was used for; of this only its size matters.
+/// The usage of a model. The driver reads only the size of its context window.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ModelUsage {
-    /// How much the model can hold.
+    /// How many tokens the model can hold.
     pub context_window: Option<u64>,
 }
 
@@ -264,7 +266,7 @@ pub struct Origin {
     pub kind: String,
 }
 
-/// `control_request`, by them.
+/// `control_request` from Claude Code.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -282,12 +284,12 @@ pub struct Request {
     pub decision_reason_type: Option<String>,
     #[serde(deserialize_with = "empty")]
     pub tool_use_id: String,
-    /// The sub-agent that asks, by the name of its task.
+    /// The sub-agent that sends the request, by the name of its task.
     #[serde(deserialize_with = "empty")]
     pub agent_id: String,
 }
 
-/// `control_response`, to one of ours.
+/// `control_response` to a request of the driver.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -302,7 +304,7 @@ pub struct Response<'a> {
     pub error: Value,
 }
 
-/// The answer to `initialize`, and the one to `get_binary_version`.
+/// The response to `initialize`, and to `get_binary_version`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -333,7 +335,7 @@ pub struct Model {
     #[serde(deserialize_with = "empty")]
     pub value: String,
     pub resolved_model: Option<String>,
-    /// `low`, `medium`, `high`; empty where nothing can be chosen.
+    /// `low`, `medium`, `high`. Empty if the model offers no choice.
     #[serde(deserialize_with = "empty")]
     pub supported_effort_levels: Vec<String>,
     #[serde(deserialize_with = "empty")]
@@ -346,7 +348,7 @@ pub struct Model {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Questions {
-    /// One to four.
+    /// One to four questions.
     #[serde(deserialize_with = "empty")]
     pub questions: Vec<Question>,
 }
@@ -366,7 +368,7 @@ pub struct Question {
     pub options: Vec<QuestionOption>,
 }
 
-/// One answer to choose.
+/// One offered answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -377,14 +379,14 @@ pub struct QuestionOption {
     pub description: String,
 }
 
-/// Null reads as empty.
+/// Reads null as empty.
 fn empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     from: D,
 ) -> std::result::Result<T, D::Error> {
     Ok(Option::<T>::deserialize(from)?.unwrap_or_default())
 }
 
-/// A text, borrowed where it can be; null reads as empty.
+/// Reads a text, borrowed if possible. Null reads as empty.
 fn text<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Cow<'de, str>, D::Error> {
     struct Text;
     impl<'de> Visitor<'de> for Text {

@@ -1,10 +1,11 @@
-//! Codex: the driver of `codex app-server`, which speaks JSON lines over stdio; and, in [`exec`], that of `codex exec`.
+//! Codex: the driver of `codex app-server`, with JSON lines over stdio, and in [`exec`] the driver of `codex
+//! exec`.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`wire`] | their JSON with their names |
+//! | [`wire`] | Codex's JSON, with its names |
 //! | [`translate`] | the driver |
-//! | [`spec`] | how to call, find and start it |
+//! | [`spec`] | how Longshore names, finds and starts it |
 //! | `offline` | how it runs on a scripted model |
 //! | [`import`] | conversations from elsewhere, read from its rollouts |
 //! | [`replay`] | replays a recorded client as a session of ours |
@@ -27,14 +28,14 @@ pub use offline::CALLS;
 pub use spec::CodexSpec;
 pub use translate::Codex;
 
-/// What clients call it.
+/// The name of the agent for clients.
 pub const NAME: &str = "codex";
-/// [`NAME`], as events carry it.
+/// [`NAME`] in the form of events.
 pub fn name() -> AgentName {
     Arc::from(NAME)
 }
 
-/// What it can do.
+/// What Codex can do.
 pub fn capabilities() -> Capabilities {
     Capabilities {
         list_sessions: true,

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use crate::offline::{Offline, OfflinePlace, ScriptedCalls, env};
 
-/// How its model has it do things.
+/// The model's calls of Codex's tools.
 pub const CALLS: ScriptedCalls = ScriptedCalls {
-    // On a busy machine even a short command may outlive the turn, unless it is waited for.
+    // On a busy machine even a short command may outlive its turn, so the call waits for it.
     run: |command| json!({ "call": "exec_command", "args": { "cmd": command, "yield_time_ms": 30_000 } }),
     write: |path, line| {
         let patch = format!("*** Begin Patch\n*** Add File: {path}\n+{line}\n*** End Patch\n");
@@ -21,7 +21,7 @@ pub const CALLS: ScriptedCalls = ScriptedCalls {
     edit: |edit| json!({ "custom": "apply_patch", "input": edit.patch() }),
 };
 
-/// How it runs without an account, with its home in this folder of the place.
+/// How Codex runs without an account, with its home in this folder of the place.
 pub(crate) fn offline(place: OfflinePlace<'_>, home: &str, settings: &str) -> Offline {
     Offline {
         arguments: Vec::new(),
@@ -31,7 +31,7 @@ pub(crate) fn offline(place: OfflinePlace<'_>, home: &str, settings: &str) -> Of
     }
 }
 
-/// The configuration: these settings, and where the model is.
+/// The configuration: these settings, and the address of the model.
 fn config(place: OfflinePlace<'_>, settings: &str) -> String {
     format!(
         r#"{settings}

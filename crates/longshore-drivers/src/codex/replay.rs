@@ -1,9 +1,9 @@
-//! A recording, heard again: what another client of codex did, as a session of ours would have done it.
+//! Replays a recording: a session of ours does what another client of Codex did.
 //!
-//! What that client asked for becomes what a session tells its driver, so that the driver makes the same request in
-//! its own words and under its own number; the recorded answer is then handed to it under that number. Requests that no
-//! session of ours makes (`config/read` and the like) are left out, and their answers come to the driver as answers to
-//! nothing, which it keeps.
+//! Each request of the recorded client becomes an input of the driver. The driver then makes the same request
+//! in its own form and with its own id, and gets the recorded response with that id. Requests that our
+//! sessions do not make (`config/read` and similar ones) are left out. The driver gets the responses to them
+//! as responses to no request, and keeps them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::iter;
@@ -22,7 +22,7 @@ use super::wire::RpcId;
 use super::{Codex, exec, name};
 use crate::capture::{Capture, CaptureEntry, DEFAULT_CWD, Direction, Harness, Player, ReplayStep, Waits};
 
-/// Replays a recording through a driver; a process of `codex exec` in it has a driver of its own.
+/// Replays a recording through a driver. Each process of `codex exec` in the recording gets its own driver.
 pub fn replay(capture: &Capture) -> Vec<ReplayStep> {
     let (mut player, mut headless) = (CodexPlayer::default(), exec::replay::ExecPlayer::default());
     let mut runs = false;
@@ -42,19 +42,19 @@ pub fn replay(capture: &Capture) -> Vec<ReplayStep> {
     steps
 }
 
-/// Plays a recording for a driver.
+/// Replays a recording for a driver.
 #[derive(Debug, Default)]
 pub struct CodexPlayer {
     stand: Harness<Codex>,
-    /// The request that the first session was opened for is still to come.
+    /// The recorded request that opened the first session is still to come.
     opened_ahead: bool,
-    /// Requests of the recorded client, by its numbers, and whether a session of ours made the same.
+    /// Requests of the recorded client by their ids.
     theirs: HashMap<RpcId, CodexRecordedRequest>,
-    /// Requests of the driver that have no answer yet.
+    /// Requests of the driver without a response.
     ours: Vec<Ours>,
-    /// The last turn of each session, and codex's name for it.
+    /// The last turn of each session, and Codex's id of the turn.
     turns: HashMap<SessionId, (TurnId, Option<String>)>,
-    /// What codex waits for, by its numbers.
+    /// Approvals and questions for which Codex waits, by the ids of its requests.
     asked: HashMap<RpcId, (SessionId, Waits)>,
 }
 
@@ -63,7 +63,7 @@ pub struct CodexPlayer {
 struct CodexRecordedRequest {
     method: String,
     thread: Option<String>,
-    /// Whether a session of ours made the same.
+    /// Whether our session makes the same request.
     told: bool,
     session: Option<SessionId>,
 }
@@ -83,7 +83,7 @@ impl Player for CodexPlayer {
         &mut self.stand
     }
 
-    /// A process starts, for the first session that the recorded client asks it for.
+    /// Starts a process, and opens the first session that the recorded client opens in it.
     fn spawn(&mut self, entry: &CaptureEntry, ahead: &[CaptureEntry]) {
         self.stand.start(Codex::new());
         self.theirs.clear();
@@ -183,7 +183,8 @@ impl Player for CodexPlayer {
         match id {
             Some(id) if !has_method && said.is_object() => {
                 let recorded = self.theirs.remove(&id);
-                // A recording that left its own side out: only the answer to `initialize` looks like this.
+                // The recording left out the client's messages. Only the response to `initialize` looks like
+                // this.
                 let greeting = recorded.is_none() && !said["result"]["userAgent"].is_null();
                 let ours = self.ours.iter().position(|ours| match &recorded {
                     Some(of) => of.told && of.method == ours.method && of.thread == ours.thread,
@@ -196,7 +197,7 @@ impl Player for CodexPlayer {
                 {
                     last.1 = Some(turn.to_owned());
                 }
-                // An answer to nothing must not look like one to a request of the driver.
+                // A response to no request must not look like a response to the driver's request.
                 said["id"] = ours.map_or_else(|| json!(format!("recorded {}", json!(id))), Value::from);
                 self.feed_in_our_words(&said, &original);
             }
@@ -275,7 +276,7 @@ impl CodexPlayer {
         }
     }
 
-    /// The recorded client answered codex; an answer that no session of ours could give is left out.
+    /// Passes on the recorded client's answer to Codex. An answer that our sessions cannot give is left out.
     fn answer(&mut self, session: SessionId, waits: Waits, result: &Value) {
         let by = "recorded".to_owned();
         match waits {
@@ -303,7 +304,7 @@ fn text_of(input: &Value) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// What a recorded answer decided.
+/// The decision in a recorded answer.
 fn decision_of(result: &Value) -> Option<Decision> {
     if let Some(scope) = result["scope"].as_str() {
         return Some(if scope == "session" { Decision::AllowSession } else { Decision::AllowOnce });

@@ -1,4 +1,4 @@
-//! How to call, find and start codex.
+//! Codex in the table: how Longshore finds and starts it.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::import::Records;
 use crate::offline::{Offline, OfflinePlace};
 use crate::spec::{AgentSpec, Invocation, Purpose};
 
-/// Where codex keeps who is logged in.
+/// Where Codex keeps its login.
 pub(crate) const ACCOUNT: Account = Account {
     variables: &["CODEX_API_KEY", "OPENAI_API_KEY"],
     home: ("CODEX_HOME", ".codex"),
@@ -79,14 +79,15 @@ impl AgentSpec for CodexSpec {
     }
 }
 
-/// Looks for codex: `CODEX_PATH`, the settings, `~/.local/bin`, `/usr/local/bin`, `PATH`. Behind the npm package's
-/// node script it takes the native program, which starts in half the time and leaves no process between.
+/// Finds Codex in `CODEX_PATH`, the settings, `~/.local/bin`, `/usr/local/bin` and `PATH`. If it finds the
+/// node script of the npm package, it takes the native program behind the script. The native program starts
+/// in half the time, and leaves no process between.
 pub fn find(settings: &AgentSettings, around: &Surroundings) -> Finding {
     let found = find_program("codex", Some("CODEX_PATH"), settings, around);
     Finding { path: found.path.map(|path| native(&path)), ..found }
 }
 
-/// The program that npm's `codex` would start, or `found` itself when it is no such script.
+/// The program that npm's `codex` would start, or `found` itself if it is not that script.
 fn native(found: &Path) -> PathBuf {
     let Ok(script) = found.canonicalize() else { return found.to_owned() };
     if script.extension().is_none_or(|extension| extension != "js") {
@@ -94,7 +95,8 @@ fn native(found: &Path) -> PathBuf {
     }
     let (Some(package), Some(triple)) = (native_package(), native_triple()) else { return found.to_owned() };
     let inside = Path::new("vendor").join(triple).join("bin/codex");
-    // As node resolves it: from the script upwards, so that it is found nested and hoisted; else in the package.
+    // The folders in node's order: from the script upwards, for nested and hoisted packages, and then the
+    // package itself.
     let elsewhere =
         script.ancestors().skip(1).map(|folder| folder.join("node_modules").join(package).join(&inside));
     let here = script.ancestors().nth(2).map(|package| package.join(&inside));

@@ -1,8 +1,8 @@
 //! Text files, and whether they are inside the work tree.
 //!
-//! A path is resolved before anything is opened, `..` and links included, and the result must be in the work
-//! tree. This keeps an agent from straying. It is no protection against a hostile agent, which runs as the
-//! same user and could write anywhere itself.
+//! Before a path is opened, it is resolved, with `..` and links. The result must be in the work tree. This
+//! keeps an agent from straying. It does not protect against a hostile agent, which runs as the same user and
+//! could write anywhere itself.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -30,12 +30,12 @@ pub(super) fn read(
     Ok(text.split_inclusive('\n').skip(skipped).take(number(limit.unwrap_or(u64::MAX))).collect())
 }
 
-/// The text of a file that was resolved.
+/// The text of a file with a resolved path.
 fn text_of(file: &Path, path: &str) -> Result<String, HostFault> {
     String::from_utf8(bytes_of(file, path)?).map_err(|_| unfit(path, "is not a text file"))
 }
 
-/// The bytes of a file that was resolved.
+/// The bytes of a file with a resolved path.
 pub fn bytes_of(file: &Path, path: &str) -> Result<Vec<u8>, HostFault> {
     let metadata = fs::metadata(file).map_err(|error| explain(path, &error))?;
     if !metadata.is_file() {
@@ -46,17 +46,17 @@ pub fn bytes_of(file: &Path, path: &str) -> Result<Vec<u8>, HostFault> {
     }
     let mut bytes = Vec::new();
     let opened = open(OpenOptions::new().read(true), file).map_err(|error| explain(path, &error))?;
-    // It may have grown since.
+    // The file may have grown since the check.
     opened.take(FILE_LIMIT).read_to_end(&mut bytes).map_err(|error| explain(path, &error))?;
     Ok(bytes)
 }
 
-/// Writes a whole file, with the folders that it needs.
+/// Writes a whole file, and makes the missing folders.
 pub(super) fn write(root: &Path, path: &str, content: &str) -> Result<(), HostFault> {
     write_at(&resolve(root, path)?, path, content.as_bytes())
 }
 
-/// Writes a whole file that was resolved, with the folders that it needs.
+/// Writes a whole file with a resolved path, and makes the missing folders.
 pub fn write_at(file: &Path, path: &str, content: &[u8]) -> Result<(), HostFault> {
     if fs::metadata(file).is_ok_and(|there| !there.is_file()) {
         return Err(unfit(path, "is not a file"));
@@ -70,22 +70,22 @@ pub fn write_at(file: &Path, path: &str, content: &[u8]) -> Result<(), HostFault
     opened.write_all(content).map_err(|error| explain(path, &error))
 }
 
-/// Where a path leads, which must be inside the work tree. The last parts of it need not exist.
+/// Resolves a path that must be in the work tree. Its last parts need not exist.
 pub(super) fn resolve(root: &Path, path: &str) -> Result<PathBuf, HostFault> {
     let place = locate(root, path)?;
     if place.inside { Ok(place.path) } else { Err(HostFault::Outside(path.to_owned())) }
 }
 
-/// Where a path leads.
+/// A resolved path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedPath {
-    /// Without links and `..`, as far as that can be known.
+    /// The path without links and `..`, as far as the existing folders show it.
     pub path: PathBuf,
-    /// Whether that is in the work tree.
+    /// Whether the path is in the work tree.
     pub inside: bool,
 }
 
-/// Where a path leads, inside the work tree or not. The last parts of the path need not exist.
+/// Resolves a path, in the work tree or not. Its last parts need not exist.
 pub fn locate(root: &Path, path: &str) -> Result<ResolvedPath, HostFault> {
     let root = root.canonicalize().map_err(|error| HostFault::Failed(format!("the work tree: {error}")))?;
     let wanted = root.join(path);
@@ -97,7 +97,7 @@ pub fn locate(root: &Path, path: &str) -> Result<ResolvedPath, HostFault> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(explain(path, &error)),
         }
-        // A link to nowhere would lead to wherever it points once that is made.
+        // A link to a missing file leads to that file as soon as it exists, wherever it is.
         if there.symlink_metadata().is_ok() {
             return Ok(ResolvedPath { path: wanted, inside: false });
         }
@@ -106,7 +106,7 @@ pub fn locate(root: &Path, path: &str) -> Result<ResolvedPath, HostFault> {
                 missing.push(name.to_owned());
                 there = parent;
             }
-            // `..` in a folder that does not exist leads nowhere that can be known.
+            // `..` in a folder that does not exist cannot be resolved.
             (_, _) => return Ok(ResolvedPath { path: wanted, inside: false }),
         }
     };
@@ -115,7 +115,7 @@ pub fn locate(root: &Path, path: &str) -> Result<ResolvedPath, HostFault> {
     Ok(ResolvedPath { path, inside })
 }
 
-/// Opens a file that was resolved: it is no link, and it must not keep us waiting.
+/// Opens a file with a resolved path. The file must not be a link, and opening must not block.
 fn open(options: &mut OpenOptions, file: &Path) -> io::Result<fs::File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     options.custom_flags(i32::try_from(flags.bits()).unwrap_or(0)).open(file)

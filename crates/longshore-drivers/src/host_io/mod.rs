@@ -1,14 +1,14 @@
 //! Carries out requests of drivers for files and commands, inside the work tree only.
 //!
 //! There is one [`HostIo`] per agent process, in the loop that runs the driver. A request in
-//! [`Output::works`](longshore_model::driver::Output) goes to [`HostIo::begin`]; a result of [`HostIo::next`]
-//! goes back to the driver as [`Input::WorkDone`](longshore_model::driver::Input). Dropping it ends every
-//! command that it runs, with everything that the command started.
+//! [`Output::works`](longshore_model::driver::Output) goes to [`HostIo::begin`]. A result of [`HostIo::next`]
+//! goes back to the driver as [`Input::WorkDone`](longshore_model::driver::Input). Dropping the [`HostIo`]
+//! ends all of its commands, with everything that they started.
 //!
-//! Bounds: [`WORKS_LIMIT`] long requests at a time, and [`TERMINALS_LIMIT`] terminals; more are refused at
-//! once. Finished and refused requests wait to be taken; while [`HostIo::is_full`], the loop should read no
-//! more lines of the agent. The last [`OUTPUT_LIMIT`] bytes of a command's output are kept; a file may have
-//! [`FILE_LIMIT`] bytes.
+//! Bounds: [`WORKS_LIMIT`] long requests at a time, and [`TERMINALS_LIMIT`] terminals. Further requests are
+//! refused at once. Finished and refused requests wait to be taken. While [`HostIo::is_full`], the loop
+//! should read no more lines of the agent. The last [`OUTPUT_LIMIT`] bytes of a command's output are kept. A
+//! file may have [`FILE_LIMIT`] bytes.
 
 pub mod files;
 pub mod terminals;
@@ -24,44 +24,44 @@ use tokio::task::JoinSet;
 use self::terminals::{Command, Terminal};
 use crate::leash::Mark;
 
-/// How many works are done at a time: reading, writing, waiting for a command.
+/// How many long requests may run at a time: reading, writing, waiting for a command.
 pub const WORKS_LIMIT: usize = 64;
 /// How many terminals there may be.
 pub const TERMINALS_LIMIT: usize = 32;
-/// How long a file that is read may be, in bytes.
+/// How many bytes a file may have.
 pub const FILE_LIMIT: u64 = 8 << 20;
-/// How much of what a command prints is kept at most, in bytes.
+/// How many bytes of a command's output are kept.
 pub const OUTPUT_LIMIT: usize = 1 << 20;
 
-/// What the names of terminals begin with, before their number.
+/// How the name of a terminal begins, before its number.
 const PREFIX: &str = "term-";
 
-/// What came of a work.
+/// The id of a request, and its result.
 pub type HostResponse = (HostRequestId, Result<HostReply, HostFault>);
 
 /// Carries out requests of drivers.
 #[derive(Debug)]
 pub struct HostIo {
-    /// To which all belong that it runs.
+    /// The mark of all commands.
     mark: Mark,
     running: JoinSet<HostResponse>,
-    /// What was refused, or done at once.
+    /// The results of requests that were refused, or done at once.
     ready: VecDeque<HostResponse>,
-    /// By their name; each is of one session.
+    /// The terminals by name, each with its session.
     terminals: HashMap<String, (SessionId, Arc<Terminal>)>,
-    /// How many terminals there had been when the last turn of a session ended.
+    /// How many terminals had been opened when the last turn of a session ended.
     ended: HashMap<SessionId, u64>,
-    /// How many terminals there have been.
+    /// How many terminals have been opened.
     opened: u64,
 }
 
 impl HostIo {
-    /// A new one, in which nothing is done yet.
+    /// A new one, without requests.
     pub fn new() -> Self {
         Self::under(Mark::of_this_process().under())
     }
 
-    /// A new one, for an agent to which all belong that carry this mark.
+    /// A new one for an agent. Its commands carry this mark.
     pub(crate) fn under(mark: Mark) -> Self {
         Self {
             mark,
@@ -73,10 +73,10 @@ impl HostIo {
         }
     }
 
-    /// Begins a work. Must be called inside of a tokio runtime.
+    /// Begins a request. Must be called within a tokio runtime.
     pub fn begin(&mut self, work: HostRequest) {
         let HostRequest { id, session, root, job } = work;
-        // An end is never refused.
+        // A request to end a command is never refused.
         let takes_time =
             matches!(job, Job::Read { .. } | Job::Look { .. } | Job::Write { .. } | Job::Wait { .. });
         if takes_time && self.running.len() >= WORKS_LIMIT {
@@ -124,7 +124,8 @@ impl HostIo {
         }
     }
 
-    /// The next work that is done. Waits for ever when there is none. May be dropped and called again.
+    /// The next result. Waits for ever if there is none. The future may be dropped, and the function called
+    /// again.
     pub async fn next(&mut self) -> HostResponse {
         loop {
             if let Some(ready) = self.ready.pop_front() {
@@ -132,14 +133,14 @@ impl HostIo {
             }
             match self.running.join_next().await {
                 Some(Ok(finished)) => return finished,
-                // Only a panic ends a work like this, and then nobody knows which one it was.
+                // Only a panic ends a request like this. Its id is then unknown.
                 Some(Err(error)) => tracing::error!(%error, "a work was lost"),
                 None => std::future::pending::<()>().await,
             }
         }
     }
 
-    /// Whether something is being done, or done and not taken yet.
+    /// Whether a request runs, or a result waits to be taken.
     pub fn is_busy(&self) -> bool {
         !(self.running.is_empty() && self.ready.is_empty())
     }
@@ -149,8 +150,8 @@ impl HostIo {
         self.ready.len() >= WORKS_LIMIT
     }
 
-    /// Ends the commands of an interrupted turn; the agent can still read their output. Commands from before
-    /// the turn continue.
+    /// Notes the end of a turn. If it was interrupted, its commands end; the agent can still read their
+    /// output. Commands from before the turn continue.
     pub fn turn_ends(&mut self, session: SessionId, interrupted: bool) {
         let before = self.ended.insert(session, self.opened).unwrap_or_default();
         let of_turn = |name: &str| number_in(name).is_some_and(|number| number > before);

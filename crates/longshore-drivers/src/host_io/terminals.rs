@@ -18,13 +18,13 @@ use super::{OUTPUT_LIMIT, files};
 use crate::leash::{self, Group, Mark};
 use crate::transport::spawn::is_private;
 
-/// How long we wait for the last words of a command that ended while somebody else holds its pipe.
+/// How long to wait for the last output of a command that has ended, if another process holds its pipe.
 const LAST_WORDS_WITHIN: Duration = Duration::from_millis(200);
 
-/// What to run.
+/// The command to run.
 #[derive(Debug)]
 pub(super) struct Command {
-    /// A program, or a line for the shell when there are no arguments.
+    /// A program, or a line for the shell if there are no arguments.
     pub line: String,
     pub arguments: Vec<String>,
     pub env: Vec<(String, String)>,
@@ -32,7 +32,7 @@ pub(super) struct Command {
     pub keep: Option<u64>,
 }
 
-/// A command that runs, or ran. Dropped, it ends.
+/// A command that runs or has ended. If it is dropped, it ends.
 #[derive(Debug)]
 pub(super) struct Terminal {
     printed: Arc<Mutex<Tail>>,
@@ -55,21 +55,21 @@ impl Terminal {
         Ok(Self { printed, ended, kill, task: task.abort_handle() })
     }
 
-    /// What it printed so far, and how it ended if it has.
+    /// The output so far, and how the command ended, if it has.
     pub(super) fn output(&self) -> HostReply {
         let exit = self.ended.borrow().clone();
         let printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
         HostReply::Output { text: printed.text(), truncated: printed.truncated, exit }
     }
 
-    /// Waits until it has ended.
+    /// Waits until the command has ended.
     pub(super) async fn ended(&self) -> Result<Exit, HostFault> {
         let mut ended = self.ended.clone();
         let exit = ended.wait_for(Option::is_some).await.ok().and_then(|exit| exit.clone());
         exit.ok_or_else(|| HostFault::Failed("the command was given up".to_owned()))
     }
 
-    /// Ends it, with all that it started.
+    /// Ends the command and all processes that it started.
     pub(super) fn kill(&self) {
         self.kill.notify_one();
     }
@@ -77,14 +77,14 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // The task drops the group, which kills it.
+        // The end of the task drops the group, which kills the command.
         self.task.abort();
     }
 }
 
-/// Starts a command whose outputs both go into one pipe, so that they stay in order.
+/// Starts a command. Both of its outputs go into one pipe, so that they stay in order.
 fn start(command: &Command, cwd: PathBuf, mark: Mark) -> io::Result<(Group, pipe::Receiver)> {
-    // Some agents give a whole line for the shell, and some a program with a blank in its path.
+    // Some agents send a whole line for the shell. Some send a program whose path contains a blank.
     let is_program = !command.arguments.is_empty() || Path::new(&command.line).is_file();
     let mut process = match is_program {
         true => tokio::process::Command::new(&command.line),
@@ -103,7 +103,7 @@ fn start(command: &Command, cwd: PathBuf, mark: Mark) -> io::Result<(Group, pipe
     process.current_dir(cwd).process_group(0).stdin(Stdio::null());
     process.stdout(writer.try_clone()?).stderr(writer);
     leash::put_on(&mut process, &mark, Signal::KILL);
-    // The process is dropped with our ends of the pipe that only the child may hold.
+    // `process` is dropped with the hub's copies of the pipe's input, which only the child may hold.
     let (child, holder) = leash::hold(move || process.spawn())?;
     let group = Group::new(child, mark, holder)?;
     Ok((group, pipe::Receiver::from_owned_fd(reader.into())?))
@@ -125,7 +125,8 @@ async fn run(
             status = group.ended() => break status,
         }
     };
-    // The group is gone. Whoever left it may still hold the pipe and need not be waited for.
+    // The group has ended. A process that left the group may still hold the pipe, and nobody needs to wait
+    // for it.
     let rest = async {
         while open {
             let read = pipe.read(&mut chunk).await;
@@ -136,14 +137,14 @@ async fn run(
     tell.send_replace(Some(exit_of(status)));
 }
 
-/// Keeps what was read. Whether there is more to come.
+/// Keeps the read bytes. Returns whether there may be more.
 fn take(printed: &Mutex<Tail>, chunk: &[u8], read: io::Result<usize>) -> bool {
     let Some(bytes) = read.ok().and_then(|count| chunk.get(..count)) else { return false };
     printed.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     !bytes.is_empty()
 }
 
-/// How a command ended, in our words.
+/// How a command ended, as a type of the model.
 pub fn exit_of(status: io::Result<ExitStatus>) -> Exit {
     let Ok(status) = status else { return Exit::default() };
     Exit { code: status.code(), signal: status.signal().map(signal_name) }
@@ -166,7 +167,7 @@ fn signal_name(number: i32) -> String {
     }
 }
 
-/// The last bytes of what was printed.
+/// The last bytes of the output.
 #[derive(Debug)]
 struct Tail {
     bytes: Vec<u8>,
@@ -183,13 +184,13 @@ impl Tail {
         self.bytes.extend_from_slice(bytes);
         let surplus = self.bytes.len().saturating_sub(self.limit);
         self.truncated |= surplus > 0;
-        // Twice the limit before it is cut, so that the bytes are not moved at every read.
+        // The buffer is cut at twice the limit, so that the bytes are not moved at every read.
         if surplus > self.limit {
             self.bytes.drain(..surplus);
         }
     }
 
-    /// The text, which begins with a whole character.
+    /// The text. It begins with a whole character.
     fn text(&self) -> String {
         let from = self.bytes.len().saturating_sub(self.limit);
         let mut bytes = self.bytes.get(from..).unwrap_or_default();

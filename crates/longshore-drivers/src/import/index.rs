@@ -1,4 +1,4 @@
-//! The index of all records, and what is known of each.
+//! The index of all records, with the known facts of each.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,25 +12,27 @@ use longshore_model::time::Timestamp;
 use super::lines::RecordPart;
 use super::{Base, Head, RECORDS, RecordLines, Records};
 
-/// How deep below its folders an agent's records may lie: year, month and day, or project, session and sub-agents.
+/// How deep below its folders an agent's records may be: year, month and day, or project, session and
+/// sub-agents.
 const DEPTH: usize = 4;
-/// How much of a record is looked at for what it is about, in lines of a usual length.
+/// How many bytes at the beginning of a record are searched for its head, in lines of usual length.
 const LOOKED_AT: u64 = 1 << 20;
-/// A longer line counts as no more than this: a prompt may have a whole file in it, and stands in a record twice.
+/// A longer line counts as this many bytes. A prompt may contain a whole file, and a record contains the
+/// prompt twice.
 const USUAL_LINE: u64 = 64 << 10;
-/// How much is looked at however long the lines are.
+/// How many bytes are searched, however long the lines are.
 const LOOKED_AT_MOST: u64 = 64 << 20;
-/// How many forks of forks a record may go back to.
+/// How many forks a record may be away from the first record.
 const FORKS: usize = 16;
 
-/// A record: whose, by its place among the agents, and the agent's name for the conversation.
+/// The key of a record: the agent's position among the agents, and the agent's id of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) agent: usize,
     pub(super) native: NativeId,
 }
 
-/// A record as it lies on the disk.
+/// A record on the disk.
 #[derive(Clone, Debug)]
 pub(super) struct RecordFile {
     key: Key,
@@ -39,30 +41,30 @@ pub(super) struct RecordFile {
     written: Timestamp,
 }
 
-/// What is known of a record.
+/// The known facts of a record.
 #[derive(Debug)]
 pub(super) struct RecordEntry {
     file: PathBuf,
     size: u64,
-    /// When somebody last wrote to it.
+    /// When the record was last written.
     pub(super) written: Timestamp,
-    /// What its beginning tells, and how long it was when that was looked at.
+    /// The head of the record, and the size of the file when the head was read.
     head: Option<(u64, Option<Arc<Head>>)>,
-    /// How long it was when the hub was last told of it.
+    /// The size of the file when the hub last learned of the record.
     told: Option<u64>,
 }
 
-/// All of them.
+/// All known records.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     known: HashMap<Key, RecordEntry>,
 }
 
-/// Looks through an agent's folders. Nothing is opened.
+/// Finds the records in an agent's folders. It opens no file.
 pub(super) fn walk(agent: usize, records: &dyn Records, folders: &[PathBuf], found: &mut Vec<RecordFile>) {
     let mut left: Vec<(PathBuf, usize)> = folders.iter().map(|folder| (folder.clone(), 0)).collect();
     while let Some((folder, depth)) = left.pop() {
-        // A folder that is not there has nothing in it.
+        // A missing folder contains no records.
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
         for entry in entries.flatten() {
             let path = entry.path();
@@ -90,7 +92,7 @@ pub(super) fn walk(agent: usize, records: &dyn Records, folders: &[PathBuf], fou
 }
 
 impl Index {
-    /// Takes in what lies on the disk: those that are new or have changed, the one that was written to last first.
+    /// Takes in the records on the disk. Returns new and changed records, the latest one first.
     pub(super) fn update(&mut self, mut found: Vec<RecordFile>, since: Option<Timestamp>) -> Vec<Key> {
         found.sort_by_key(|record| std::cmp::Reverse((record.written, record.size)));
         if let Some(since) = since {
@@ -106,7 +108,7 @@ impl Index {
         let mut known = HashMap::with_capacity(found.len());
         let mut changed = Vec::new();
         for RecordFile { key, file, size, written } in found {
-            // Of two records of one conversation the later one counts.
+            // If a conversation has two records, the one written last counts. It comes first.
             if known.contains_key(&key) {
                 continue;
             }
@@ -125,13 +127,13 @@ impl Index {
         self.known.get(key)
     }
 
-    /// How many conversations there are, as far as they were looked at.
+    /// How many conversations there are, among the records whose heads were read.
     pub(super) fn count(&self) -> usize {
         let is_one = |known: &&RecordEntry| matches!(known.head, Some((_, Some(_))));
         self.known.values().filter(is_one).count()
     }
 
-    /// What the beginning of a record tells, and how long the whole record is.
+    /// The head of a record, and the size of the whole record.
     pub(super) fn look(&mut self, key: &Key, records: &dyn Records) -> Option<(Arc<Head>, u64)> {
         let head = self.head(key, records)?;
         let size = self.known.get(key)?.size;
@@ -139,26 +141,26 @@ impl Index {
         Some((head, before + size))
     }
 
-    /// How long the whole record is by now; none when it is not known, or gone.
+    /// The current size of the whole record. None if the record is unknown or missing.
     pub(super) fn size_now(&mut self, key: &Key, records: &dyn Records) -> Option<u64> {
         let known = self.known.get_mut(key)?;
         known.size = std::fs::metadata(&known.file).ok()?.len();
         self.look(key, records).map(|(_, size)| size)
     }
 
-    /// The hub knows of it.
+    /// Notes that the hub knows the record at this size.
     pub(super) fn told(&mut self, key: &Key, size: u64) {
         if let Some(known) = self.known.get_mut(key) {
             known.told = Some(size);
         }
     }
 
-    /// How long the file itself is.
+    /// The size of the record's own file.
     pub(super) fn size(&self, key: &Key) -> u64 {
         self.known.get(key).map_or(0, |known| known.size)
     }
 
-    /// The files that a record is made of, in their order.
+    /// The files of a record, in order.
     pub(super) fn parts(&mut self, key: &Key, records: &dyn Records) -> Option<Vec<RecordPart>> {
         let head = self.head(key, records)?;
         let bases = self.bases(&head, key.agent, records);
@@ -173,7 +175,7 @@ impl Index {
         Some(parts)
     }
 
-    /// What comes before a record, the oldest first.
+    /// The parts before a record, the oldest first.
     fn bases(&mut self, head: &Head, agent: usize, records: &dyn Records) -> Vec<Base> {
         let mut bases = Vec::new();
         let mut next = head.base.clone();
@@ -190,7 +192,7 @@ impl Index {
         let known = self.known.get_mut(key)?;
         match &known.head {
             Some((_, Some(head))) => return Some(Arc::clone(head)),
-            // There was nothing in it, and nothing has come since.
+            // The record had no head, and has not grown since.
             Some((size, None)) if *size == known.size => return None,
             Some((_, None)) | None => {}
         }

@@ -1,7 +1,8 @@
 //! A record as lines with their positions.
 //!
-//! The record of a fork begins in another file: it holds only what came after the fork, and says how much of
-//! the other file came before. Here both are one record, and a position counts the bytes of both.
+//! The record of a fork begins in another file. The fork's own file contains only the lines after the fork,
+//! and says how many bytes of the other file come before them. This module joins both into one record. A
+//! position counts the bytes of both.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
@@ -9,39 +10,39 @@ use std::path::PathBuf;
 
 use longshore_model::event::{Raw, RawFault};
 
-/// How much is read at once.
+/// How many bytes are read at once.
 const CHUNK: usize = 256 * 1024;
-/// How long a line may be.
+/// How many bytes a line may have.
 const LONGEST: usize = 64 << 20;
-/// How much is kept of a longer one.
+/// How many bytes of a longer line are kept.
 const KEPT: usize = 1 << 20;
 
 /// A part of a record: a file, or its beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordPart {
-    /// The file; none if it is missing, which leaves a gap.
+    /// The file. None if it is missing, which leaves a gap.
     pub file: Option<PathBuf>,
-    /// How many bytes of the file; none for all.
+    /// How many bytes of the file belong to the record. None for all.
     pub until: Option<u64>,
 }
 
 /// A whole line of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordLine {
-    /// The line; of one that is too long only its beginning.
+    /// The line, or the beginning of a line that is too long.
     pub text: Raw,
     /// What is wrong with the line.
     pub fault: Option<RawFault>,
 }
 
-/// Reads the whole lines of a record. A last line that has no end is not there yet.
+/// Reads the whole lines of a record. A last line without its newline does not count yet.
 #[derive(Debug)]
 pub struct RecordLines {
     parts: std::vec::IntoIter<RecordPart>,
     open: Option<OpenPart>,
-    /// Where the part that is open begins.
+    /// The position at which the open part begins.
     begins: u64,
-    /// How much of the record was read, in whole lines.
+    /// How many bytes of the record were read, in whole lines.
     place: u64,
 }
 
@@ -49,7 +50,7 @@ pub struct RecordLines {
 struct OpenPart {
     file: BufReader<File>,
     until: Option<u64>,
-    /// How much of this part was read, in whole lines.
+    /// How many bytes of this part were read, in whole lines.
     place: u64,
     line: Vec<u8>,
 }
@@ -65,12 +66,12 @@ impl RecordLines {
         Self { parts: parts.into_iter(), open: None, begins: 0, place: 0 }
     }
 
-    /// How much of the record was read.
+    /// How many bytes of the record were read, in whole lines.
     pub fn place(&self) -> u64 {
         self.place
     }
 
-    /// The next whole line; none at the end, where more may come later.
+    /// The next whole line. None at the end; more lines may come later.
     #[allow(clippy::should_implement_trait, reason = "it can fail, and more lines may come after a `None`")]
     pub fn next(&mut self) -> io::Result<Option<RecordLine>> {
         loop {
@@ -85,7 +86,7 @@ impl RecordLines {
             self.place = self.begins + open.place;
             match (line, open.until) {
                 (Some(line), _) => return Ok(Some(line)),
-                // The last part may grow; of the others there is no more than this.
+                // The last part may grow. The other parts end here.
                 (None, None) => return Ok(None),
                 (None, Some(until)) => {
                     self.begins += until;
@@ -117,7 +118,7 @@ impl OpenPart {
     fn next(&mut self) -> io::Result<Option<RecordLine>> {
         loop {
             let Some((length, fault)) = self.take_line()? else {
-                // What has no end yet is read again when it has.
+                // A line without its newline is read again when it is complete.
                 self.file.seek(SeekFrom::Start(self.place))?;
                 return Ok(None);
             };
@@ -140,7 +141,7 @@ impl OpenPart {
         }
     }
 
-    /// Takes a line with its end into the buffer: how long it is. None when the end is not there.
+    /// Takes a line with its newline into the buffer, and returns its length. None if the newline is missing.
     fn take_line(&mut self) -> io::Result<Option<(u64, Option<RawFault>)>> {
         self.line.clear();
         let left = self.until.map_or(u64::MAX, |until| until.saturating_sub(self.place));

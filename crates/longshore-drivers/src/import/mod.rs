@@ -1,17 +1,17 @@
-//! Conversations from elsewhere: found in the agents' own records, and read from there.
+//! Conversations from elsewhere. The anchor finds them in the agents' own records, and reads them from there.
 //!
 //! | module | holds |
 //! |---|---|
 //! | this module | an agent's records, and their readers |
-//! | `lines` | a record as lines with their positions, a fork's with the shared part |
+//! | `lines` | a record as lines with their positions; the record of a fork with the shared part |
 //! | `index` | the index of all records; updating it costs one look at the folders |
 //! | `watch` | the tasks: one looks for records, two read |
-//! | `served` | one more task for each agent that must be asked: when, and what for |
+//! | `served` | one more task for each agent that the anchor must ask: when it asks, and for what |
 //! | `outside` | the part of a record that our own driver did not report |
-//! | `served_index` | the conversations that asked agents have reported |
+//! | `served_index` | the conversations that these agents have reported |
 //!
 //! The driver of an agent knows its records: [`crate::codex::import`], [`crate::claude::import`], and
-//! [`crate::opencode::import`], whose records only OpenCode itself reads, so it is asked.
+//! [`crate::opencode::import`]. Only OpenCode itself can read its own records, so the anchor asks it.
 //!
 //! | queue | bound | when it is full |
 //! |---|---|---|
@@ -50,43 +50,43 @@ pub(crate) use read_queue::ReadRequest;
 pub(crate) use served::AgentErrand;
 pub(crate) use watch::Watcher;
 
-/// How many records are known at once.
+/// How many records the index may have.
 pub const RECORDS: usize = 200_000;
 /// How many events a batch has.
 pub const BATCH: usize = 500;
-/// How many bytes a conversation may have that an agent is asked for.
+/// How many bytes a conversation may have if the agent must report it.
 pub const LONGEST: usize = 256 << 20;
 
-/// Whether and how records are looked for.
+/// Whether and how the anchor looks for records.
 #[derive(Clone, Debug, Default)]
 pub struct WatchPast {
-    /// How often; none looks only when asked to.
+    /// How often it looks. If none, it looks only on request.
     pub every: Option<Duration>,
-    /// Records that nobody has written for this long are ignored.
+    /// It ignores records that nobody has written for this long.
     pub oldest: Option<Duration>,
 }
 
-/// What an agent keeps of its conversations: files of lines that only grow, one for each conversation.
+/// An agent's own records of its conversations: one file of lines for each conversation. The files only grow.
 pub trait Records: fmt::Debug + Send + Sync {
-    /// The environment variable that says where the agent keeps everything.
+    /// The environment variable with the folder in which the agent keeps all of its files.
     fn home_variable(&self) -> &'static str;
 
-    /// The folders that have records in them, or in folders below.
+    /// The folders that contain records, directly or in subfolders.
     fn folders(&self, around: &Surroundings) -> Vec<PathBuf>;
 
-    /// The conversation that a file is the record of, told by the file's name.
+    /// The conversation of a record file, from the file's name.
     fn native(&self, file: &Path) -> Option<NativeId>;
 
-    /// What the beginning of a record tells; none when there is no conversation in it yet.
+    /// Reads the beginning of a record. None if it contains no conversation yet.
     fn look(&self, file: &Path, lines: &mut dyn Iterator<Item = Raw>) -> Option<Head>;
 
-    /// The titles that conversations were given, where the agent keeps them apart from the records.
+    /// The titles of conversations, if the agent keeps them apart from the records.
     fn titles(&self, around: &Surroundings) -> BTreeMap<NativeId, String> {
         let _ = around;
         BTreeMap::new()
     }
 
-    /// Somebody who reads a record from its beginning.
+    /// A new reader of a record, at its beginning.
     fn reader(&self, native: &str) -> Box<dyn RecordReader>;
 }
 
@@ -94,23 +94,23 @@ pub trait Records: fmt::Debug + Send + Sync {
 /// sessions ([`AgentSpec::shared`](crate::spec::AgentSpec::shared)), which answers for its conversations and
 /// their messages.
 ///
-/// This process is costly. It starts for that purpose when the hub starts, when a person asks for it, and
-/// otherwise at most every five minutes while the files change. While it runs for a session of ours, it is
-/// asked whenever the files have changed.
+/// The process is costly. It starts for questions about conversations when the hub starts, when a person
+/// asks, and otherwise at most every five minutes while the files change. While the process runs for a
+/// session of the hub, the anchor asks it after every change of the files.
 pub trait ServedRecords: fmt::Debug + Send + Sync {
-    /// The environment variables that say where the agent keeps everything.
+    /// The environment variables with the folders in which the agent keeps its files.
     fn home_variables(&self) -> &'static [&'static str];
 
-    /// The files that change when something is said. None when nothing was ever said.
+    /// The files that change when a conversation continues. None if there has been no conversation.
     fn files(&self, around: &Surroundings) -> Vec<PathBuf>;
 
-    /// Where each message stands, in milliseconds since 1970: a message that is added later stands behind all that were
-    /// there, and those that stand at the same place belong together. There are fewer places than messages when one of
-    /// them is yet to be finished, which is waited for. `rest` is when something last happened, if that was long
-    /// ago: then nothing more is to come.
+    /// The place of each message, in milliseconds since 1970. A message that is added later gets a place
+    /// behind all earlier messages. Messages with the same place belong together. If a message is unfinished,
+    /// the list ends before it, and the anchor waits for it. `rest` is the time of the last change, if that
+    /// was long ago. Then the anchor expects no more messages.
     fn places(&self, messages: &[Raw], rest: Option<u64>) -> Vec<u64>;
 
-    /// Somebody who reads a conversation from its beginning, a line for each message.
+    /// A new reader of a conversation, at its beginning. It reads a line for each message.
     fn reader(&self, native: &str) -> Box<dyn RecordReader>;
 }
 
@@ -121,74 +121,77 @@ pub struct Head {
     pub cwd: String,
     /// The title of the conversation.
     pub title: Option<String>,
-    /// When it began.
+    /// When the conversation began.
     pub created_at: Timestamp,
     /// The conversation that delegated to this one.
     pub parent: Option<NativeId>,
     /// The part of another record that comes before this one.
     pub base: Option<Base>,
-    /// Whether the agent itself would not continue the conversation.
+    /// Whether the agent itself would refuse to continue the conversation.
     pub closed: bool,
 }
 
 /// A part of another record that is the beginning of this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
-    /// The conversation of the record.
+    /// The conversation of the other record.
     pub native: NativeId,
-    /// How many bytes of the record.
+    /// How many bytes of the other record belong to this one.
     pub until: u64,
 }
 
-/// Reads a record line by line. The result depends only on the lines, so a record that is read in pieces
-/// gives the same as one that is read at once. Every line gives at least one draft with the line in `raw`.
+/// Reads a record line by line. The result depends only on the lines, so reading a record in pieces gives the
+/// same result as reading it at once. Every line gives at least one draft with the line in `raw`.
 pub trait RecordReader: Send {
-    /// The next line.
+    /// Reads the next line.
     fn line(&mut self, line: &Raw, fault: Option<RawFault>, reading: &mut Reading);
 
-    /// Nobody has written to the record for long: what is still open in it will not be closed there.
+    /// Nobody has written to the record for a long time. The reader closes what is still open, because the
+    /// record will not do so.
     fn rest(&mut self, reading: &mut Reading);
 
-    /// Whether what was read last is likely to be an end, though nothing says so: then that comes sooner.
+    /// Whether the last line is likely to be an end, although no line says so. Then the anchor calls
+    /// [`RecordReader::rest`] sooner.
     fn seems_done(&self) -> bool {
         false
     }
 }
 
-/// The result of a reader, and its time.
+/// The drafts of a reader, and the time of its last line.
 #[derive(Debug, Default)]
 pub struct Reading {
-    /// The moment that the lines speak of.
+    /// The time of the last line.
     pub at: Timestamp,
     /// The drafts.
     pub drafts: Vec<(Timestamp, Draft)>,
-    /// The prompt that began a turn in the last line, if the record has the sender's id of it.
+    /// The prompt that began a turn in the last line, if the record contains the sender's id of the prompt.
     pub prompt: Option<PromptId>,
-    /// Whether the last line began a turn that the agent's program answers alone, without the model. Programs
-    /// also record such turns when a setting changes, so perhaps nobody sent a message.
+    /// Whether the last line began a turn that the agent's program answers without the model. Programs also
+    /// record such turns after a change of a setting, so perhaps nobody sent a prompt.
     pub by_program: bool,
 }
 
 impl Reading {
-    /// Sets the time of the line. An unreadable time changes nothing.
+    /// Sets the time from a line. An unreadable time changes nothing.
     pub fn at(&mut self, moment: &str) {
         if let Ok(at) = moment.parse() {
             self.at = at;
         }
     }
 
-    /// Something happened.
+    /// Adds a draft with the time of the line.
     pub fn say(&mut self, draft: Draft) {
         self.drafts.push((self.at, draft));
     }
 
-    /// Keeps a line for which the vocabulary has no word.
+    /// Keeps a line that has no counterpart among the events.
     pub fn keep(&mut self, kind: impl Into<String>, fault: Option<RawFault>, line: &Raw) {
         self.say(Draft::new(Body::Raw { kind: kind.into(), fault }).raw(Raw::clone(line)));
     }
 }
 
-/// Our names for what a record names: a function of its own, so that reading twice gives the same.
+/// Makes our ids from the names in a record. The same name always gives the same id, so that reading twice
+/// gives the same events.
 #[derive(Clone, Debug)]
 pub struct RecordNames {
     agent: &'static str,
@@ -196,17 +199,17 @@ pub struct RecordNames {
 }
 
 impl RecordNames {
-    /// The names of one conversation.
+    /// The ids of one conversation.
     pub fn of(agent: &'static str, native: &str) -> Self {
         Self { agent, native: native.to_owned() }
     }
 
-    /// A turn.
+    /// The id of a turn.
     pub fn turn(&self, name: &str) -> TurnId {
         TurnId::of_words(&[self.agent, &self.native, "turn", name])
     }
 
-    /// An item of a turn.
+    /// The id of an item in a turn.
     pub fn item(&self, turn: &str, name: &str) -> ItemId {
         ItemId::of_words(&[self.agent, &self.native, "item", turn, name])
     }

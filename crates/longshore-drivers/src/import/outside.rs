@@ -16,12 +16,14 @@ use super::served_index::millis;
 use super::watch::{RecordSource, RecordStore, Watcher, WatcherShared, lock};
 use super::{Reading, RecordReader};
 
-/// Lets through what was told of turns that our own driver did not tell, and all that belongs to no turn once there is one.
+/// Selects the drafts of turns that our own driver did not report. Once there is such a turn, drafts without
+/// a turn pass too.
 #[derive(Default)]
 pub(super) struct OutsideTurns {
-    /// None lets all through.
+    /// What our own driver reported. None lets all drafts through.
     told: Option<ToldHere>,
-    /// A prompt of ours was found in the record under its name, so that one that is not ours was said elsewhere.
+    /// Whether the record contained a prompt of ours under our id. Then a prompt with another id was sent
+    /// elsewhere.
     pub(super) names_prompts: bool,
     outside: HashSet<TurnId>,
 }
@@ -31,7 +33,7 @@ impl OutsideTurns {
         Self { told, ..Self::default() }
     }
 
-    /// Notes with which prompt the last line began a turn: whether it is one of ours.
+    /// Notes the prompt with which the last line began a turn. Returns whether it is a prompt of ours.
     pub(super) fn note_prompt(&mut self, prompt: Option<PromptId>) -> bool {
         let prompts = self.told.as_ref().map_or(&[][..], |here| &here.prompts);
         let is_ours = prompt.is_some_and(|prompt| prompts.contains(&prompt));
@@ -39,7 +41,7 @@ impl OutsideTurns {
         is_ours
     }
 
-    /// Takes what was told here out of what was told last, from a place on.
+    /// Removes the drafts that our own driver reported, from this position on.
     pub(super) fn sift(&mut self, reading: &mut Reading, from: usize) {
         let (prompt, by_program) = (reading.prompt.take(), std::mem::take(&mut reading.by_program));
         let is_ours = self.note_prompt(prompt);
@@ -61,7 +63,7 @@ impl OutsideTurns {
         }
     }
 
-    /// Whether all that these lines would tell was told here.
+    /// Whether our own driver reported everything in these lines.
     pub(super) fn lets_nothing_of(
         &mut self,
         lines: &[Raw],
@@ -78,7 +80,7 @@ impl OutsideTurns {
 }
 
 impl Watcher {
-    /// How much there is of a record, now. An agent that has to be asked is asked.
+    /// The current size of a record. If the agent serves its records, the anchor asks the agent.
     pub(crate) async fn size(&self, agent: &str, native: NativeId) -> Option<u64> {
         let place = self.inner.place_of(agent)?;
         let key = Key { agent: place, native };
@@ -90,8 +92,8 @@ impl Watcher {
                 if let Some(size) = size(key.clone()).await.flatten() {
                     return Some(size);
                 }
-                // It may have come since somebody last looked. Whoever tells of all that was found may take long; this
-                // one is only looked for.
+                // The record may be newer than the last look. Only the index is updated, because reporting
+                // all found records to the hub may take long.
                 Arc::clone(&self.inner).on_a_thread(WatcherShared::changed).await?;
                 size(key).await.flatten()
             }
@@ -99,7 +101,7 @@ impl Watcher {
                 let asking = self.asking.get(self.inner.served_before(place))?;
                 let (caller, done) = oneshot::channel();
                 asking.send(caller).await.ok()?;
-                // Dropped when it is done.
+                // The sender is dropped when the look is done.
                 let _ = done.await;
                 lock(&self.inner.served_index).times(&key).map(|(_, updated_at)| millis(updated_at))
             }
@@ -108,7 +110,7 @@ impl Watcher {
 }
 
 impl WatcherShared {
-    /// Where an agent's records are.
+    /// The position of the source with an agent's records.
     pub(super) fn place_of(&self, agent: &str) -> Option<usize> {
         let keeps = |watched: &RecordSource| {
             watched.agent.name() == agent || watched.sharers.iter().any(|name| name == agent)
@@ -121,7 +123,7 @@ impl WatcherShared {
         lock(&self.index).size_now(key, records)
     }
 
-    /// How many of the agents before this one are asked.
+    /// How many sources before this one are asked.
     fn served_before(&self, agent: usize) -> usize {
         let before = self.watched.iter().take(agent);
         before.filter(|watched| matches!(watched.kept, RecordStore::Served(_))).count()
@@ -147,7 +149,7 @@ mod tests {
         Timestamp::from_micros(second * 1_000_000)
     }
 
-    /// What is let through of lines, each of a turn: one that begins it, or a word in it.
+    /// The drafts that pass, for lines of turns. A line begins a turn, or adds text to it.
     fn let_through(lines: &[(i64, u128, Option<PromptId>)]) -> Vec<(i64, u128)> {
         let here = ToldHere { until: at(100), since: at(10), prompts: vec![OURS] };
         let mut outside = OutsideTurns::but(Some(here));
@@ -187,7 +189,8 @@ mod tests {
         assert_eq!(let_through(&lines), []);
     }
 
-    /// What is let through of lines that Claude Code wrote; one that begins with `ours` has the name of our prompt.
+    /// The drafts that pass, for lines of Claude Code. A text that begins with `ours` has the id of our
+    /// prompt.
     fn let_through_of_claude(lines: &[(&str, &str)]) -> Vec<String> {
         let here = ToldHere { until: at(100), since: at(10), prompts: vec![OURS] };
         let (mut outside, mut reading) = (OutsideTurns::but(Some(here)), Reading::default());
@@ -216,7 +219,7 @@ mod tests {
         assert_eq!(let_through_of_claude(&lines(&[])), [""; 0]);
         let typed = [("user", "typed there"), ("assistant", "Answer there.")];
         assert_eq!(let_through_of_claude(&lines(&typed)), ["typed there", "Answer there."]);
-        // This one is for the model.
+        // The model answers this command.
         let hello = "<command-message>hello</command-message>\n<command-name>/hello</command-name>";
         let command = [("user", hello), ("assistant", "Hello.")];
         assert_eq!(let_through_of_claude(&lines(&command)), ["/hello", "Hello."]);

@@ -9,52 +9,52 @@ use longshore_model::time::Timestamp;
 use super::index::Key;
 use super::{RecordLines, RecordReader};
 
-/// How many readers are kept where they stand, for records that go on.
+/// How many readers are kept at their positions, for records that may grow.
 const WARM: usize = 16;
 
-/// What is to be read, and by whom.
+/// The records to read, and the sessions that request them.
 #[derive(Default)]
 pub(super) struct ReadQueue {
-    /// In the order in which it was asked for.
+    /// In the order of the requests.
     order: VecDeque<Key>,
     wanted: HashMap<Key, ReadRequest>,
     reading: HashSet<Key>,
     warm: VecDeque<(Key, Bookmark)>,
 }
 
-/// What a session wants to know of a record.
+/// A session's request to read a record.
 #[derive(Clone)]
 pub(crate) struct ReadRequest {
     pub(crate) session: SessionId,
-    /// What comes after this place.
+    /// Read only what follows this place.
     pub(crate) after: u64,
-    /// Without what was told here.
+    /// Leave out what our own driver reported.
     pub(crate) told: Option<ToldHere>,
 }
 
 impl ReadRequest {
-    /// Whether a session of ours wants it, whose next prompt may wait for it.
+    /// Whether a session of the hub requests it. Its next prompt may be waiting for the result.
     pub(super) fn is_waited_for(&self) -> bool {
         self.told.is_some()
     }
 
-    /// Until when our own agent had told.
+    /// The time until which our own agent reported.
     pub(super) fn since(&self) -> Option<Timestamp> {
         self.told.as_ref().map(|told| told.until)
     }
 }
 
-/// A reader where it stands.
+/// A reader at its position.
 pub(super) struct Bookmark {
     pub(super) lines: RecordLines,
     pub(super) reader: Box<dyn RecordReader>,
     pub(super) at: Timestamp,
-    /// Whether our prompts were found in the record under their names.
+    /// Whether the record contains prompts of ours under our ids.
     pub(super) names_prompts: bool,
 }
 
 impl ReadQueue {
-    /// A session wants something read: what a prompt may wait for comes first.
+    /// Adds a session's request. A request that a prompt may wait for goes to the front.
     pub(super) fn want(&mut self, key: Key, wanted: ReadRequest) {
         let is_waited_for = wanted.is_waited_for();
         match self.wanted.insert(key.clone(), wanted) {
@@ -64,12 +64,12 @@ impl ReadQueue {
         }
     }
 
-    /// How many are read, or yet to be read.
+    /// How many records are being read, or waiting.
     pub(super) fn count(&self) -> usize {
         self.wanted.keys().filter(|key| !self.reading.contains(key)).count() + self.reading.len()
     }
 
-    /// Somebody has read it. The reader is kept where it stands, if there is one.
+    /// Ends the reading of a record. If the reader is given, it is kept at its position.
     pub(super) fn done(&mut self, key: Key, warm: Option<Bookmark>) {
         self.reading.remove(&key);
         if let Some(warm) = warm {
@@ -77,7 +77,7 @@ impl ReadQueue {
         }
     }
 
-    /// What is to be read next: the first that nobody reads already.
+    /// The next record to read. Records that are already being read are left out.
     pub(super) fn next(&mut self) -> Option<(Key, ReadRequest)> {
         let place = self.order.iter().position(|key| !self.reading.contains(key))?;
         let key = self.order.remove(place)?;
@@ -86,7 +86,7 @@ impl ReadQueue {
         Some((key, wanted))
     }
 
-    /// The reader that stands at that place.
+    /// Takes the reader that is at this place.
     pub(super) fn take_warm(&mut self, key: &Key, after: u64) -> Option<Bookmark> {
         let place = self.warm.iter().position(|(of, _)| of == key)?;
         let (_, warm) = self.warm.remove(place)?;

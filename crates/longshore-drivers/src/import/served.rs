@@ -1,7 +1,7 @@
-//! Agents that must be asked for their conversations: when to ask them, and what for.
+//! Agents that the anchor must ask for their conversations: when it asks, and for what.
 //!
-//! No process starts without need. The agent's files show whether anything has happened: as long as they have
-//! not changed since the last look, nobody asks the agent.
+//! No process starts without need. The agent's files show whether anything has happened. If they have not
+//! changed since the last look, the anchor does not ask the agent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,67 +27,67 @@ use super::{BATCH, LONGEST, Reading, ServedRecords};
 use crate::clock;
 use crate::spec::Agent;
 
-/// How often a process may be started only to be asked whether there is something new. A person who works with the agent
-/// changes its files all the time.
+/// How often the anchor may start a process only to ask for new conversations. While a person works with the
+/// agent, its files change all the time.
 const STARTED_EVERY: Duration = Duration::from_secs(300);
 /// How many conversations a page has.
 const PAGE: u32 = 100;
-/// How often conversations are listed in one look: the files may change while the agent begins to listen.
+/// How often one look lists the conversations. The files may change while the agent starts.
 const ROUNDS: usize = 3;
 /// How many pages a conversation may have.
 const PAGES: usize = 100_000;
 
-/// A question to the one process of an agent.
+/// A question to the shared process of an agent.
 #[derive(Debug)]
 pub(crate) struct AgentErrand {
-    /// Which agent.
+    /// The agent to ask.
     pub(crate) agent: Agent,
-    /// The name of the question.
+    /// The id of the question.
     pub(crate) id: QueryId,
     /// The question.
     pub(crate) query: AgentQuestion,
-    /// Whether a process is started for it. Otherwise only one is asked that hosts a session.
+    /// Whether to start a process for the question. If not, only a process that hosts a session is asked.
     pub(crate) start: bool,
-    /// Dropped when nobody was asked.
+    /// The channel of the answer. Dropped if no process was asked.
     pub(crate) answer: oneshot::Sender<Result<Answer, String>>,
 }
 
-/// Somebody who wants to know now; dropped when all is told.
+/// A caller that waits for a look. The sender is dropped when the hub has been told of everything.
 pub(super) type Caller = oneshot::Sender<()>;
 
-/// An agent that is asked, and where those call who want to know now.
+/// An agent to ask, and the channel of the callers that wait for a look.
 pub(super) struct Called {
     pub(super) agent: usize,
     pub(super) served: &'static dyn ServedRecords,
     pub(super) callers: mpsc::Receiver<Caller>,
 }
 
-/// The agent's files as they were: when they were written to, and how long they are.
+/// The state of the agent's files: when each was last written, and its size.
 type Stamp = Vec<(PathBuf, Option<SystemTime>, u64)>;
 
-/// What came of a look.
+/// The result of a look.
 enum Looked {
-    /// Nobody was asked.
+    /// No process was asked.
     Unasked,
-    /// All is told, or some of it is left for the next time.
+    /// The hub has learned of all conversations, or of all but some that are left for the next look.
     Told {
         all: bool,
     },
     Failed(String),
 }
 
-/// What is remembered from one look to the next.
+/// What the task keeps from one look to the next.
 #[derive(Debug, Default)]
 struct Pace {
-    /// The files as they were when all was told.
+    /// The state of the files when the hub had learned of everything.
     told: Option<Stamp>,
     asked: Option<Instant>,
-    /// Why the last look failed, so that the log says so once.
+    /// Why the last look failed. With this, the log reports each failure once.
     failed: Option<String>,
 }
 
 impl Pace {
-    /// Whether the agent is asked, and whether a process is started for it.
+    /// Whether to ask the agent, and whether to start a process for it.
     fn wants(&self, haste: Haste, files: &Stamp, has_waited: bool, now: Instant) -> Option<bool> {
         let is_due = self.asked.is_none_or(|asked| now.duration_since(asked) >= STARTED_EVERY);
         match haste {
@@ -99,7 +99,7 @@ impl Pace {
 }
 
 impl WatcherShared {
-    /// One for each agent that is asked.
+    /// The task of one agent that must be asked.
     pub(super) async fn watch_served(self: Arc<Self>, called: Called) {
         let Called { agent, served, mut callers } = called;
         let mut times = self.config.every.map(|every| {
@@ -151,7 +151,7 @@ impl WatcherShared {
                 }
                 Looked::Told { all } => {
                     (pace.asked, pace.failed) = (Some(Instant::now()), None);
-                    // What has changed meanwhile may have come too late for what was told.
+                    // The agent may have answered before a change that came meanwhile.
                     let after = self.stamp(agent, served).await;
                     if after == before {
                         pace.told = all.then_some(after);
@@ -176,7 +176,7 @@ impl WatcherShared {
         Arc::clone(self).on_a_thread(look).await.unwrap_or_default()
     }
 
-    /// Asks for conversations, page by page, and tells the hub of those that are new or have gone on.
+    /// Asks for conversations, page by page, and tells the hub of new and changed ones.
     async fn list(self: &Arc<Self>, agent: usize, haste: Haste, start: bool) -> Looked {
         let Some(watched) = self.watched.get(agent) else { return Looked::Unasked };
         let mut cursor: Option<String> = None;
@@ -194,7 +194,7 @@ impl WatcherShared {
             if page.is_last {
                 break;
             }
-            // A page that leads to itself leads nowhere.
+            // A cursor that leads to the same page ends the list.
             if next.is_none() || next == cursor {
                 lock(&self.served_index).is_whole(agent);
                 break;
@@ -204,7 +204,7 @@ impl WatcherShared {
         Looked::Told { all }
     }
 
-    /// False when some of it is better told later.
+    /// Tells the hub of a page. Returns false if some conversations are left for later.
     async fn tell_page(self: &Arc<Self>, watched: &RecordSource, keys: &[Key], haste: Haste) -> bool {
         if keys.is_empty() {
             return true;
@@ -220,7 +220,8 @@ impl WatcherShared {
             found.filter(|(_, past)| haste == Haste::Now || past.created_at <= settled).unzip()
         };
         let all = told.len() == keys.len();
-        // Before, so that whoever reads it at once can ask for it to be told again.
+        // This happens before the delivery, so that a session that reads a conversation at once can have the
+        // hub told again.
         lock(&self.served_index).told(told);
         if !found.is_empty() {
             (self.deliver)(FromAnchor::FoundPast { found }).await;
@@ -228,7 +229,7 @@ impl WatcherShared {
         all
     }
 
-    /// Reads on in a conversation, as fast as the hub takes it.
+    /// Reads a conversation from a place on, as fast as the hub takes it.
     pub(super) async fn read_served(
         self: &Arc<Self>,
         key: &Key,
@@ -255,7 +256,7 @@ impl WatcherShared {
         }
     }
 
-    /// All that was said in a conversation.
+    /// All messages of a conversation.
     async fn messages(&self, watched: &RecordSource, key: &Key) -> Result<Vec<Raw>, String> {
         let (mut pages, mut cursor, mut bytes) = (Vec::new(), None, 0);
         while pages.len() < PAGES {
@@ -301,12 +302,12 @@ impl WatcherShared {
         let mut reading = Reading { at: created_at, ..Reading::default() };
         let (mut sent, mut bytes, mut reached) = (after, 0, 0);
         for (message, place) in messages.iter().zip(&places) {
-            // Only between places: those that stand at one place are taken in together.
+            // A batch ends only between places. Messages with the same place stay together.
             let is_much = reading.drafts.len() >= BATCH || bytes >= BATCH_BYTES;
             if is_much && *place > reached && reached > sent {
                 let batch =
                     Batch { after: sent, drafts: std::mem::take(&mut reading.drafts), until: reached };
-                // Nobody takes it any more: the anchor goes down.
+                // The receiver is gone, because the anchor shuts down.
                 if batches.blocking_send(batch).is_err() {
                     return;
                 }
@@ -320,12 +321,13 @@ impl WatcherShared {
                     bytes += message.len();
                     outside.sift(&mut reading, before);
                 }
-                // What it says depends on what was read before, which was told already.
+                // The reader needs the earlier messages, but the hub already has their drafts.
                 false => reading.drafts.clear(),
             }
         }
         let unfinished = &messages[places.len().min(messages.len())..];
-        // What our own driver told of is not waited for: whoever would finish it is gone, or tells of it there.
+        // The anchor does not wait for messages that our own driver reported. The agent that would finish
+        // them has ended, or our driver reports their end.
         let is_told_here = outside.lets_nothing_of(unfinished, &mut *reader, reading.at);
         if is_told_here {
             reached = reached.max(millis(updated_at));
@@ -338,12 +340,12 @@ impl WatcherShared {
                 reader.rest(&mut reading);
                 outside.sift(&mut reading, before);
             }
-            // If nobody takes it any more, the anchor goes down.
+            // An error means that the anchor shuts down.
             let _ = batches.blocking_send(Batch { after: sent, drafts: reading.drafts, until: reached });
         }
     }
 
-    /// Has the one process of an agent answer. None when nobody was asked.
+    /// Asks the shared process of an agent. None if no process was asked.
     async fn ask(&self, agent: &Agent, query: AgentQuestion, start: bool) -> Option<Result<Answer, String>> {
         let id = QueryId::mint(&mut Context { now: clock::now(), ids: &mut lock(&self.ids) });
         let (answer, answered) = oneshot::channel();

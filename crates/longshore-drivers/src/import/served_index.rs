@@ -1,4 +1,4 @@
-//! The conversations that asked agents have reported.
+//! The conversations that served agents have reported.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,40 +10,40 @@ use longshore_model::time::Timestamp;
 use super::RECORDS;
 use super::index::Key;
 
-/// A conversation that an agent remembers.
+/// A conversation that an agent reported.
 #[derive(Debug)]
 struct Remembered {
     cwd: String,
     title: Option<String>,
     created_at: Timestamp,
     parent: Option<String>,
-    /// When something last happened in it.
+    /// When the conversation last changed.
     updated_at: Timestamp,
-    /// The same, as the hub was told last.
+    /// The time of the last change that the hub knows.
     told: Option<Timestamp>,
-    /// Something in it is not finished, and waited for.
+    /// Whether the anchor waits for an unfinished message of the conversation.
     waits: bool,
 }
 
-/// All of them.
+/// All reported conversations.
 #[derive(Debug, Default)]
 pub(super) struct ServedIndex {
     known: HashMap<Key, Remembered>,
-    /// The agents that have once told of all of theirs.
+    /// The agents that have reported all of their conversations once.
     whole: HashSet<usize>,
 }
 
-/// What a page of conversations came to.
+/// The result of taking in a page of conversations.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ServedPage {
-    /// Those that the hub has not been told of as they are.
+    /// The conversations that have changed since the hub was last told of them.
     pub(super) changed: Vec<Key>,
-    /// What comes after it is known, or too old.
+    /// Whether all later pages are known, or too old.
     pub(super) is_last: bool,
 }
 
 impl ServedIndex {
-    /// Takes in a page of what an agent remembers, of which the latest comes first.
+    /// Takes in a page of an agent's conversations. The latest conversation comes first.
     pub(super) fn take_in(
         &mut self,
         agent: usize,
@@ -74,17 +74,18 @@ impl ServedIndex {
             let created_at = created_at.unwrap_or(updated_at);
             self.known.insert(key, Remembered { cwd, title, created_at, parent, updated_at, told, waits });
         }
-        // Whoever has told of all once need not do so again: what is new comes first.
+        // An agent that has reported everything once need not do so again, because new conversations come
+        // first.
         let is_known = !any_news && changed.is_empty() && self.whole.contains(&agent);
         ServedPage { changed, is_last: is_last || is_known }
     }
 
-    /// The agent has told of all of its conversations.
+    /// Notes that the agent has reported all of its conversations.
     pub(super) fn is_whole(&mut self, agent: usize) {
         self.whole.insert(agent);
     }
 
-    /// A conversation as the hub is told of it.
+    /// A conversation as the hub learns of it.
     pub(super) fn past(&self, key: &Key, agent: AgentName, capabilities: Capabilities) -> Option<Past> {
         let known = self.known.get(key)?;
         Some(Past {
@@ -100,12 +101,12 @@ impl ServedIndex {
         })
     }
 
-    /// When a conversation began, and when something last happened in it.
+    /// When a conversation began, and when it last changed.
     pub(super) fn times(&self, key: &Key) -> Option<(Timestamp, Timestamp)> {
         self.known.get(key).map(|known| (known.created_at, known.updated_at))
     }
 
-    /// The hub knows of these as they are.
+    /// Notes that the hub knows these conversations in their current state.
     pub(super) fn told<'a>(&mut self, keys: impl IntoIterator<Item = &'a Key>) {
         for key in keys {
             if let Some(known) = self.known.get_mut(key) {
@@ -114,27 +115,28 @@ impl ServedIndex {
         }
     }
 
-    /// Not all of it could be read. The hub is told of it again with the next look.
+    /// The anchor could not read all of a conversation. The next look reports it to the hub again.
     pub(super) fn tell_again(&mut self, key: &Key, waits: bool) {
         if let Some(known) = self.known.get_mut(key) {
             (known.told, known.waits) = (None, waits);
         }
     }
 
-    /// Whether something that was waited for is not to come any more: nothing has happened there since.
+    /// Whether an unfinished message will not come any more, because its conversation has not changed since
+    /// then.
     pub(super) fn has_waited(&self, agent: usize, since: Timestamp) -> bool {
         let waited =
             |(key, known): (&Key, &Remembered)| key.agent == agent && known.waits && known.updated_at < since;
         self.known.iter().any(waited)
     }
 
-    /// How many there are.
+    /// How many conversations are known.
     pub(super) fn count(&self) -> usize {
         self.known.len()
     }
 }
 
-/// A moment in milliseconds since 1970.
+/// A point in time, in milliseconds since 1970.
 pub(super) fn millis(at: Timestamp) -> u64 {
     u64::try_from(at.micros() / 1_000).unwrap_or(0)
 }

@@ -26,39 +26,39 @@ use crate::clock;
 use crate::discover::Surroundings;
 use crate::spec::Agent;
 
-/// How many are told of at once.
+/// How many records one message to the hub may report.
 const TOLD_AT_ONCE: usize = 100;
-/// How many are read at once.
+/// How many records are read at the same time.
 const READ_AT_ONCE: usize = 2;
 /// How many batches may wait for the hub.
 pub(super) const BATCHES: usize = 2;
-/// How many bytes of lines a batch has at most, unless a single line has more.
+/// How many bytes of lines a batch may have, unless a single line has more.
 pub(super) const BATCH_BYTES: usize = 4 << 20;
-/// A conversation that began just now may be one of ours of which the hub has not heard yet.
+/// A conversation younger than this may belong to a session whose start the hub has not recorded yet.
 pub(super) const SETTLED_AFTER_MS: i64 = 3_000;
-/// A record to which nobody has written for so long is one in which nothing happens any more.
+/// After this time without a write, the anchor expects nothing more in a record.
 pub(super) const AT_REST_AFTER_MS: i64 = 3_600_000;
-/// The same for one that seems to be done.
+/// The same for a record that seems to be done.
 const DONE_AFTER_MS: i64 = 600_000;
 
-/// How many may want to know at once what an agent remembers.
+/// How many callers may wait at once for the conversations of an agent.
 const CALLERS: usize = 64;
 
 /// Looks for records and reads them.
 pub(crate) struct Watcher {
     pub(super) inner: Arc<WatcherShared>,
-    /// Where those tasks are called that ask agents.
+    /// The channels to the tasks that ask agents.
     pub(super) asking: Vec<mpsc::Sender<Caller>>,
-    /// The other ends, until the tasks run.
+    /// The other ends of these channels, until the tasks run.
     callers: Mutex<Vec<Called>>,
 }
 
-/// Whether a conversation that has just begun is told of.
+/// Whether the anchor reports a conversation that has just begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Haste {
-    /// At once: somebody asks.
+    /// At once, because a person asks.
     Now,
-    /// When it is clear that it is none of ours.
+    /// When it is clear that the conversation is none of ours.
     Later,
 }
 
@@ -68,22 +68,22 @@ pub(super) struct WatcherShared {
     pub(super) deliver: Deliver,
     pub(super) index: Mutex<Index>,
     pub(super) served_index: Mutex<ServedIndex>,
-    /// Where agents are asked.
+    /// The channel of questions to agents.
     pub(super) errands: mpsc::Sender<AgentErrand>,
     pub(super) ids: Mutex<Ids>,
     queue: Mutex<ReadQueue>,
     wake: Notify,
-    /// One looks at a time.
+    /// One look at a time.
     pub(super) looking: tokio::sync::Mutex<()>,
-    /// Held while the hub is told of what was found.
+    /// Held while the hub is told of the found conversations.
     pub(super) telling: tokio::sync::Mutex<()>,
 }
 
-/// A place where records are kept.
+/// A source of records.
 pub(super) struct RecordSource {
-    /// Whose they are: what is found there is told as its.
+    /// The agent to which the conversations of this source are attributed.
     pub(super) agent: Agent,
-    /// The names of other agents that keep theirs in the same place: other ways to drive it, or other versions.
+    /// The other agents with the same records: other ways to drive the agent, or other versions of it.
     pub(super) sharers: Vec<String>,
     pub(super) kept: RecordStore,
     pub(super) around: Surroundings,
@@ -97,7 +97,7 @@ pub(super) enum RecordStore {
 }
 
 impl RecordSource {
-    /// Its records, if they are files.
+    /// The records, if they are files.
     pub(super) fn records(&self) -> Option<&'static dyn Records> {
         match self.kept {
             RecordStore::Files(records) => Some(records),
@@ -105,14 +105,14 @@ impl RecordSource {
         }
     }
 
-    /// Whether another agent keeps its records in this very place.
+    /// Whether another agent keeps its records in the same folders.
     fn is_shared_with(&self, kept: RecordStore, around: &Surroundings) -> bool {
         let (RecordStore::Files(own), RecordStore::Files(other)) = (self.kept, kept) else { return false };
         own.home_variable() == other.home_variable() && own.folders(&self.around) == other.folders(around)
     }
 }
 
-/// What was read at once.
+/// The drafts of several lines.
 pub(super) struct Batch {
     pub(super) after: u64,
     pub(super) drafts: Vec<(Timestamp, Draft)>,
@@ -128,7 +128,7 @@ impl Watcher {
             let Some(kept) = kept.or_else(|| agent.served_records().map(RecordStore::Served)) else {
                 continue;
             };
-            // They are to be found once.
+            // Shared records must be found only once.
             if let Some(known) = watched.iter_mut().find(|known| known.is_shared_with(kept, &around)) {
                 known.sharers.push(agent.name().to_owned());
                 continue;
@@ -143,7 +143,7 @@ impl Watcher {
                 callers.push(Called { agent, served, callers: called });
             }
         }
-        // Only names that nobody else uses are made of it.
+        // The seed makes only the ids of the import's own questions.
         let seed = getrandom::u64().unwrap_or_else(|_| clock::now().micros() as u64);
         Self {
             asking,
@@ -188,8 +188,8 @@ impl Watcher {
         }
     }
 
-    /// Looks now, and tells the hub of what is new. If nobody waits for that any more, agents that are asked are asked
-    /// all the same, and what they say is told when they say it.
+    /// Looks now, and tells the hub of new conversations. If the caller stops waiting, the agents are asked
+    /// nevertheless, and their answers still reach the hub.
     pub(crate) async fn look(&self) {
         let mut called = Vec::new();
         for asking in &self.asking {
@@ -200,7 +200,7 @@ impl Watcher {
         }
         self.inner.look(Haste::Now).await;
         for done in called {
-            // Dropped when it is done.
+            // The sender is dropped when the look is done.
             let _ = done.await;
         }
     }
@@ -211,7 +211,7 @@ impl Watcher {
         (found as u64, lock(&self.inner.queue).count() as u64)
     }
 
-    /// A session wants to know what comes after a place in a record.
+    /// Queues a session's request for everything after a place in a record.
     pub(crate) fn read_on(&self, agent: &str, native: NativeId, wanted: ReadRequest) {
         let key = self.inner.place_of(agent).map(|agent| Key { agent, native });
         let is_known = |key: &Key| {
@@ -260,7 +260,7 @@ impl WatcherShared {
         }
     }
 
-    /// Work with the disk. None when it failed, of which a log line tells.
+    /// Runs work with the disk on a blocking thread. None if it failed; then the log says so.
     pub(super) async fn on_a_thread<T: Send + 'static>(
         self: Arc<Self>,
         work: impl FnOnce(&Self) -> T + Send + 'static,
@@ -269,7 +269,7 @@ impl WatcherShared {
         done.map_err(|error| tracing::error!(%error, "looking at records failed")).ok()
     }
 
-    /// The records that the hub has not been told of as they are.
+    /// The records that have changed since the hub was last told of them.
     pub(super) fn changed(&self) -> Vec<Key> {
         let mut found: Vec<RecordFile> = Vec::new();
         for (agent, watched) in self.watched.iter().enumerate() {
@@ -280,7 +280,7 @@ impl WatcherShared {
         lock(&self.index).update(found, self.since())
     }
 
-    /// What nobody has written to since then is left alone.
+    /// The time limit. Records that were last written before it are ignored.
     pub(super) fn since(&self) -> Option<Timestamp> {
         let ago = |oldest: Duration| {
             let millis = i64::try_from(oldest.as_millis()).unwrap_or(i64::MAX);
@@ -289,7 +289,8 @@ impl WatcherShared {
         self.config.oldest.map(ago)
     }
 
-    /// A record as the hub is told of it, with the size at which it was told; without when there is nothing to tell.
+    /// A record as the hub learns of it, and the size of its file. The record is none if there is no
+    /// conversation in it.
     #[allow(clippy::type_complexity)]
     fn past(
         &self,
@@ -323,7 +324,7 @@ impl WatcherShared {
         Some((told, Some(past)))
     }
 
-    /// One of those who read.
+    /// One of the reading tasks.
     async fn read_all(self: Arc<Self>) {
         loop {
             let next = lock(&self.queue).next();
@@ -331,9 +332,10 @@ impl WatcherShared {
                 self.wake.notified().await;
                 continue;
             };
-            // There may be something for the other one too.
+            // There may be work for the other reading task too.
             self.wake.notify_one();
-            // First all are listed, then they are read: whoever looks for one wants to see that it is there.
+            // All conversations are listed before they are read, so that a person who looks for one soon sees
+            // it in the list.
             if !wanted.is_waited_for() {
                 drop(self.telling.lock().await);
             }
@@ -349,7 +351,7 @@ impl WatcherShared {
         }
     }
 
-    /// Reads on in one record to its end, as fast as the hub takes it.
+    /// Reads one record to its end, as fast as the hub takes it.
     async fn read(self: &Arc<Self>, key: &Key, wanted: ReadRequest) -> Option<Bookmark> {
         let (session, since) = (wanted.session, wanted.since());
         let warm = lock(&self.queue).take_warm(key, wanted.after);
@@ -396,7 +398,7 @@ impl WatcherShared {
             let Some(line) = bookmark.lines.next()? else { break };
             if reading.drafts.len() >= BATCH || bytes >= BATCH_BYTES {
                 let batch = Batch { after: sent, drafts: std::mem::take(&mut reading.drafts), until: place };
-                // Nobody takes it any more: the anchor goes down.
+                // The receiver is gone, because the anchor shuts down.
                 if batches.blocking_send(batch).is_err() {
                     return Ok(None);
                 }
@@ -424,7 +426,8 @@ impl WatcherShared {
         Ok(Some(bookmark))
     }
 
-    /// A reader that has read a record from its beginning to a place in it. What it says depends on what it has read.
+    /// Opens a reader and lets it read a record up to a place, because its later drafts depend on the earlier
+    /// lines.
     fn open(&self, key: &Key, after: u64, outside: &mut OutsideTurns) -> io::Result<Option<Bookmark>> {
         let Some(records) = self.watched.get(key.agent).and_then(RecordSource::records) else {
             return Ok(None);

@@ -8,8 +8,7 @@ use similar::TextDiff;
 /// The size above which a comparison takes too long: the diff then removes the whole text and adds the whole
 /// text.
 const COMPARED_LIMIT: usize = 1 << 20;
-/// The head of a hunk whose place nobody knows. It contains no numbers that a reader could mistake for a
-/// place.
+/// The head of a hunk whose place is unknown. It contains no numbers that a reader could mistake for a place.
 const DEFAULT_CWD: &str = "@@ where in the file is not known\n";
 
 /// A path, relative to the work tree.

@@ -71,11 +71,11 @@ impl FileEdit {
     }
 }
 
-/// The text after the replacements; none if a replacement does not fit, or fits in several places.
+/// The text after the replacements. None if a replacement does not fit, or fits in several places.
 pub(crate) fn carried_out(replacements: &[Replacement], text: &str) -> Option<String> {
     let exact = all_in(replacements, text.to_owned());
-    // Agents read lines with other line ends as if they had usual ones, and keep the other line ends when
-    // they write.
+    // Agents read other line ends as if they were usual line ends, and keep the other line ends when they
+    // write.
     exact.or_else(|| {
         let plain = text.contains("\r\n").then(|| text.replace("\r\n", "\n"))?;
         all_in(replacements, plain).map(|after| after.replace('\n', "\r\n"))

@@ -3,7 +3,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `scribe` | what a driver hears, when, and what it emits, in one argument |
+//! | `scribe` | a driver's input, its time, and its output, in one argument |
 //! | `pending` | the driver's requests that have no answer yet |
 //! | `phase` | the state of the handshake with the process |
 //! | [`diff`], `edits` | unified diffs, and diffs of changes that an agent reports in pieces |

@@ -8,7 +8,7 @@ use longshore_model::time::Timestamp;
 
 /// The purpose of a request, which gives its answer a meaning. Every driver has its own enum.
 pub(crate) trait Call {
-    /// How long the answer may take; none if it may take for ever.
+    /// How long the answer may take. None if it has no deadline.
     fn within_ms(&self) -> Option<i64>;
 
     /// The hub's question for which the driver sends this request.

@@ -8,7 +8,7 @@ pub(crate) enum Phase {
     Silent,
     /// The driver has sent `initialize`.
     Greeting,
-    /// The process listens.
+    /// The process has answered the handshake.
     Listening,
     /// The process is unusable, for this reason.
     Refused(String),

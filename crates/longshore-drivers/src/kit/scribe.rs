@@ -1,7 +1,7 @@
-//! The scribe: what a driver hears, when, and what it emits, in one argument.
+//! The scribe: the input of a driver, its time, and the driver's output, in one argument.
 //!
 //! A driver may emit several drafts for one line. A draft that *quotes* the line carries the line as its raw
-//! frame; a draft that the driver *says* does not. A line that no draft quotes is *kept* unchanged. So the
+//! frame. A draft that the driver *says* does not. A line that no draft quotes is *kept* unchanged. So the
 //! driver drops no line and reports no line twice.
 
 use longshore_model::driver::Output;

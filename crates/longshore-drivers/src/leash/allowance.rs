@@ -1,14 +1,15 @@
-//! A memory limit for a program of ours that reads from strangers. A server or a model can send without end
-//! in ways that no bound of ours counts; then this program ends with an error, and the machine is safe.
+//! A memory limit for a program of Longshore that reads from strangers. A server or a model can send without
+//! end in ways that no bound in the code counts. Then this program ends with an error, and the machine is
+//! safe.
 
 use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What this process was allowed before, once it allows itself less.
+/// The limit of this process before [`allow`] changed it.
 static BEFORE: OnceLock<Rlimit> = OnceLock::new();
 
-/// Allows this process this much memory of its own. The processes that it starts on a leash are not limited.
+/// Limits the memory of this process. The processes that it starts on a leash are not limited.
 pub fn allow(bytes: u64) {
     let before = getrlimit(Resource::Data);
     if before.current.is_some_and(|current| current <= bytes) {
@@ -20,7 +21,7 @@ pub fn allow(bytes: u64) {
     }
 }
 
-/// What a process that is started here gets back.
+/// The limit that a process on a leash gets back.
 pub(super) fn before() -> Option<Rlimit> {
     BEFORE.get().copied()
 }

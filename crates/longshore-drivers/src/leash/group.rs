@@ -1,12 +1,13 @@
-//! A child process that leads a process group of its own, and the end of both.
+//! A child process that leads its own process group, and the end of both.
 //!
-//! The group's number is the leader's pid. The kernel keeps that number from being given to somebody else for as
-//! long as the leader is not reaped, a zombie included. So the group is signalled only before the leader is
-//! reaped: its exit is observed without reaping it (`WNOWAIT`), the whole group is killed, and only then is it
-//! reaped. No signal can hit a stranger.
+//! The group's number is the leader's pid. Until the leader is reaped, the kernel gives that number to no
+//! other process. A zombie is not reaped yet. So this module signals the group only before it reaps the
+//! leader: it observes the leader's exit without reaping (`WNOWAIT`), kills the whole group, and then reaps
+//! the leader. No signal can hit an unrelated process.
 //!
-//! What left the group is found by its mark. It may go on when the leader ended by itself, as a server does that was
-//! started to stay; [`Group::end`] ends it too, and so does the drop of a group whose leader runs.
+//! A process that left the group is found by its mark. It may continue when the leader ended by itself, as a
+//! server does that was started to stay. [`Group::end`] ends it too, and so does dropping a group whose
+//! leader runs.
 
 use std::io;
 use std::process::ExitStatus;
@@ -18,24 +19,24 @@ use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 use super::mark::Mark;
 use super::{Holder, sweep};
 
-/// The leader and its group. Dropped before the leader was reaped, it kills them all.
+/// The leader and its group. If it is dropped before the leader is reaped, it kills them all.
 #[derive(Debug)]
 pub struct Group {
     child: Child,
     pid: Pid,
-    /// Says that some child of ours ended, or that several did.
+    /// Says that a child of this process ended, or several did.
     ended: SignalStream,
     reaped: bool,
-    /// What the leader left behind in its group when it ended.
+    /// The programs that were still in the group when the leader ended.
     left: Vec<String>,
     mark: Mark,
-    /// Dropped last: the system ends the leader with it.
+    /// Dropped last, because the system ends the leader with it.
     _holder: Holder,
 }
 
 impl Group {
-    /// Takes charge of a child that was spawned with `process_group(0)` and put on the leash with this mark, and of the
-    /// thread that holds it.
+    /// Takes over a child that was spawned with `process_group(0)` and put on the leash with this mark, and
+    /// the thread that holds the child.
     pub fn new(child: Child, mark: Mark, mut holder: Holder) -> io::Result<Self> {
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let pid = pid.ok_or_else(|| io::Error::other("the process ended before it began"))?;
@@ -53,24 +54,24 @@ impl Group {
         })
     }
 
-    /// The process that leads it.
+    /// The pid of the leader.
     pub fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Sends a signal to everyone in the group.
+    /// Sends a signal to all processes of the group.
     pub fn signal(&self, signal: Signal) {
         if self.reaped {
             return;
         }
         if let Err(error) = rustix::process::kill_process_group(self.pid, signal) {
-            // Nobody is left, or macOS says so of a zombie.
+            // The group is empty, or macOS reports this for a zombie.
             tracing::debug!(pid = self.pid(), %error, "a process group took no signal");
         }
     }
 
-    /// Waits until the leader has ended, kills the rest of the group, and reaps the leader. May be dropped
-    /// and called again.
+    /// Waits until the leader has ended, kills the rest of the group, and reaps the leader. The future may be
+    /// dropped, and the function called again.
     pub async fn ended(&mut self) -> io::Result<ExitStatus> {
         while !self.has_ended()? {
             if self.ended.recv().await.is_none() {
@@ -83,18 +84,19 @@ impl Group {
         self.child.try_wait()?.ok_or_else(|| io::Error::other("the process ended and did not"))
     }
 
-    /// The programs that the leader had left behind in its group when it ended, and that ended with it.
+    /// The programs that were still in the group when the leader ended. They ended with it.
     pub fn left_behind(&self) -> &[String] {
         &self.left
     }
 
-    /// Ends the leader, if it still runs, and all that it ever started. Blocks for a few milliseconds.
+    /// Ends the leader, if it still runs, and all processes that it ever started. Blocks for a few
+    /// milliseconds.
     pub fn end(&self) {
         self.signal(Signal::KILL);
         sweep::end(&self.mark);
     }
 
-    /// A function that ends everything that the leader ever started, for a blocking thread.
+    /// A function that ends all processes that the leader ever started, for a blocking thread.
     pub fn sweeper(&self) -> impl FnOnce() + Send + 'static {
         let mark = self.mark.clone();
         move || sweep::end(&mark)
@@ -108,7 +110,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // The child is dropped after this; tokio reaps it in its own time.
+        // The child is dropped after this, and tokio reaps it later.
         if !self.reaped {
             self.end();
         }
@@ -117,11 +119,11 @@ impl Drop for Group {
     }
 }
 
-/// How many fields of `/proc/PID/stat` lie between the group and how a process ended, and what stands there when that was
-/// a hangup.
+/// How many fields of `/proc/PID/stat` are between the group and the exit code, and the exit code after a
+/// hangup.
 const HUNG_UP: (usize, &str) = (46, "1");
 
-/// The names of the programs that run in a group, but for its leader's. Only Linux tells.
+/// The names of the programs in a group, without the leader's. Only Linux has this information.
 fn members(group: i32) -> Vec<String> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let name = |folder: std::path::PathBuf| {
@@ -130,7 +132,8 @@ fn members(group: i32) -> Vec<String> {
         let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
         let mut fields = rest.split_whitespace();
         let (state, of) = (fields.next()?, fields.nth(1)?);
-        // A terminal that closes with its leader hangs up on what is left in it, before anybody can look.
+        // A terminal that closes with its leader ends the rest of its group with a hangup, before this look.
+        // These zombies count.
         let runs = state != "Z" || fields.nth(HUNG_UP.0) == Some(HUNG_UP.1);
         (pid != group && of.parse() == Ok(group) && runs).then(|| name.to_owned())
     };

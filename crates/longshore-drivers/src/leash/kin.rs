@@ -6,43 +6,45 @@ use std::io::Read;
 
 use super::mark::{Mark, VARIABLE};
 
-/// The number of a process and when it began, in ticks since the machine did. A number is used again; both are not.
+/// The pid of a process and its start time, in ticks since the machine started. The system uses a pid again,
+/// but never both together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ProcessKey {
     pub(super) pid: i32,
     pub(super) start: u64,
 }
 
-/// A process as it was seen.
+/// A process at the time of a look.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProcessEntry {
     pub(super) who: ProcessKey,
     pub(super) parent: i32,
     pub(super) group: i32,
     pub(super) session: i32,
-    /// It has ended, and nobody has taken notice of that.
+    /// Whether the process has ended and was not reaped.
     pub(super) ended: bool,
 }
 
-/// What a line of `/proc/PID/stat` is shorter than: fifty numbers and a name of sixteen bytes.
+/// More bytes than a line of `/proc/PID/stat` has: fifty numbers and a name of sixteen bytes.
 const STAT: usize = 2 * 1024;
 
-/// All processes that can be seen.
+/// All visible processes.
 pub(super) fn all() -> Vec<ProcessEntry> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter_map(look).collect()
 }
 
-/// One process; none when it is gone.
+/// One process. None if it is gone.
 pub(super) fn look(pid: i32) -> Option<ProcessEntry> {
-    // One read has it all. The system says that the file is empty, so that a buffer that grows would take five.
+    // One read gets the whole line. The system reports size zero for the file, so a growing buffer would need
+    // five reads.
     let mut line = [0; STAT];
     let length = fs::File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
     parse(pid, &String::from_utf8_lossy(line.get(..length)?))
 }
 
-/// A line of `/proc/PID/stat`. The name of the program, in brackets, may hold anything.
+/// Parses a line of `/proc/PID/stat`. The name of the program, in brackets, may contain anything.
 fn parse(pid: i32, stat: &str) -> Option<ProcessEntry> {
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse().ok();
@@ -55,7 +57,7 @@ fn parse(pid: i32, stat: &str) -> Option<ProcessEntry> {
     })
 }
 
-/// The mark that a process carries.
+/// The mark in the environment of a process.
 pub(super) fn carried(pid: i32) -> Option<String> {
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
     marked(&environment).map(str::to_owned)
@@ -70,7 +72,7 @@ fn marked(environment: &[u8]) -> Option<&str> {
     std::str::from_utf8(found).ok()
 }
 
-/// Those below these processes, without them.
+/// The descendants of these processes, without the processes themselves.
 pub(super) fn below(above: impl IntoIterator<Item = i32>, all: &[ProcessEntry]) -> HashSet<i32> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for seen in all {
@@ -88,8 +90,9 @@ pub(super) fn below(above: impl IntoIterator<Item = i32>, all: &[ProcessEntry]) 
     found
 }
 
-/// Those who belong to a mark: who carries it, whoever `known` names, the groups and sessions that those of them lead, and all
-/// that are below. Looks among `among`, and never at this process or at those above it.
+/// The processes that belong to a mark: the processes of `among` that carry it or are in `known`, the members
+/// of the groups and sessions that these lead, and all descendants. This process and its ancestors are never
+/// included.
 pub(super) fn of(
     mark: &Mark,
     known: &HashSet<ProcessKey>,
@@ -115,7 +118,7 @@ pub(super) fn of(
         .collect()
 }
 
-/// This process and those above it.
+/// This process and its ancestors.
 fn ancestors(all: &[ProcessEntry]) -> HashSet<i32> {
     let parents: HashMap<i32, i32> = all.iter().map(|seen| (seen.who.pid, seen.parent)).collect();
     let own = i32::try_from(std::process::id()).unwrap_or_default();

@@ -2,16 +2,17 @@
 
 use std::sync::{Arc, OnceLock};
 
-/// The variable. Not among those that begin with `LONGSHORE_`, which nobody inherits from us.
+/// The variable with the mark. Its name does not begin with `LONGSHORE_`, because agents do not inherit such
+/// variables.
 pub(crate) const VARIABLE: &str = "LEASH_OF_LONGSHORE";
 
-/// The names of leashes, the outermost first: of the hub's run, of the agent, of a command for the agent.
-/// Nobody can guess a name, so every process that carries it belongs to the leash.
+/// The names of leashes, the outermost first: the leash of the hub's run, of the agent, of a command for the
+/// agent. Nobody can guess a name, so every process that carries it belongs to the leash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mark(Arc<str>);
 
 impl Mark {
-    /// The mark of everything that this process starts. If this process is on a leash itself, the mark
+    /// The mark of everything that this process starts. If this process is itself on a leash, the mark
     /// includes that leash.
     pub fn of_this_process() -> &'static Mark {
         static RUN: OnceLock<Mark> = OnceLock::new();
@@ -21,12 +22,12 @@ impl Mark {
         })
     }
 
-    /// A new one for something that belongs to this one.
+    /// A new mark within this mark.
     pub fn under(&self) -> Mark {
         Mark(format!("{}:{}", self.0, name()).into())
     }
 
-    /// One that is known by its name only.
+    /// A mark of which only the name is known.
     #[cfg(target_os = "linux")]
     pub(super) fn named(name: &str) -> Mark {
         Mark(name.into())
@@ -36,19 +37,19 @@ impl Mark {
         &self.0
     }
 
-    /// The name that nobody else has.
+    /// The unique name of this mark.
     pub(super) fn name(&self) -> &str {
         self.0.rsplit_once(':').map_or(&*self.0, |(_, name)| name)
     }
 
-    /// Whether whoever carries this belongs to it.
+    /// Whether a process that carries this text belongs to the mark.
     #[cfg(target_os = "linux")]
     pub(super) fn holds(&self, carried: &str) -> bool {
         carried.split(':').any(|name| name == self.name())
     }
 }
 
-/// Sixteen bytes that nobody has used before. Where the system has none to give, the process and the count of its marks do.
+/// Sixteen new random bytes. If the system has none, the name is made from the pid and a counter.
 fn name() -> String {
     let mut bytes = [0; 16];
     if getrandom::fill(&mut bytes).is_err() {

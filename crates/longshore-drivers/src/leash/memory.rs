@@ -1,9 +1,10 @@
-//! Remembers which processes were once seen on a leash.
+//! Remembers which processes were once on a leash.
 //!
 //! A process that leaves its group, its parent and its environment looks unrelated. But it began as a
-//! descendant, and a process that was once seen below a leash is remembered. A process that was too quick for
-//! that has become our own child; it belongs to the only leash that can have started it, if there is only
-//! one. In any case it belongs to this run of the hub, and is recorded for the next run.
+//! descendant, and this module remembers every process that it once saw below a leash. If a process left
+//! before anybody saw it, it has become a child of the hub. If there is only one leash that can have started
+//! it, it belongs to that leash. In any case it belongs to this run of the hub, and is recorded for the next
+//! run.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -14,28 +15,28 @@ use std::time::{Duration, Instant};
 use super::kin::{self, ProcessEntry, ProcessKey};
 use super::mark::Mark;
 
-/// What is remembered, and the bell that says that there is more of it.
+/// The memory. The bell wakes the watcher when the memory has changed.
 pub(super) static MEMORY: Mutex<LeashMemory> = Mutex::new(LeashMemory::new());
 static BELL: Condvar = Condvar::new();
 
-/// How often we look around while somebody is on a leash, and after some were ended.
+/// How often the watcher looks while there is a leash, and how often shortly after the end of one.
 const EVERY: Duration = Duration::from_secs(10);
 const SOON: Duration = Duration::from_secs(1);
-/// How long whoever started a process may take to say so: it may have ended before that.
+/// How long a starter may take to claim its process, which may have ended before that.
 const SAYS_SO_WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(super) struct LeashMemory {
     live: Vec<LeashEntry>,
-    /// The marks of those that do not carry them.
+    /// The marks of processes that do not carry their mark.
     seen: Option<HashMap<ProcessKey, String>>,
-    /// When we began to start those that are not known as leaders yet, in ticks since the machine began.
+    /// When each start began whose leader is not known yet, in ticks since the machine started.
     starts: Vec<u64>,
-    /// Those that we started, until they are gone: whoever started them waits for them.
+    /// The processes that the hub itself started, until they are gone. Their starters reap them.
     ours: Vec<ProcessKey>,
-    /// Children of ours that have ended and that nobody has taken notice of, since when we know.
+    /// Children that have ended and were not reaped, and since when that is known.
     ended: Vec<(ProcessKey, Instant)>,
-    /// How many times we look around soon.
+    /// How many of the next looks come soon.
     hurry: u8,
     record: Option<PathBuf>,
     written: Vec<ProcessKey>,
@@ -52,10 +53,10 @@ pub(super) fn memory() -> MutexGuard<'static, LeashMemory> {
     MEMORY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A program that is being started, until its leader is known or its start failed.
+/// The start of a program, until its leader is known or the start has failed.
 #[derive(Debug)]
 pub(super) struct ProgramStart {
-    /// In ticks since the machine began; the process itself cannot be older.
+    /// In ticks since the machine started. The process cannot be older.
     since: u64,
 }
 
@@ -77,14 +78,15 @@ impl Drop for ProgramStart {
     }
 }
 
-/// The time in ticks, as the system writes when a process began: hundredths of a second since the machine did.
+/// The current time in the system's ticks for process starts: hundredths of a second since the machine
+/// started.
 fn now() -> u64 {
     let uptime = fs::read_to_string("/proc/uptime").unwrap_or_default();
     let hundredths = uptime.split(' ').next().unwrap_or_default().replace('.', "");
     hundredths.parse().unwrap_or_default()
 }
 
-/// Somebody is on a leash from now on.
+/// Notes that a process is on a leash from now on.
 pub(super) fn begins(mark: &Mark, pid: i32) {
     let Some(seen) = kin::look(pid) else { return };
     let cwd = fs::read_link(format!("/proc/{pid}/cwd")).ok();
@@ -96,7 +98,7 @@ pub(super) fn begins(mark: &Mark, pid: i32) {
     }
 }
 
-/// The leader was taken notice of.
+/// Notes that the leader of a leash was reaped.
 pub(super) fn ends(mark: &Mark) {
     let mut memory = memory();
     memory.live.retain(|live| live.mark != *mark);
@@ -104,21 +106,22 @@ pub(super) fn ends(mark: &Mark) {
     BELL.notify_all();
 }
 
-/// Where those are written down that carry no mark.
+/// Sets the file for the record of processes that carry no mark.
 pub(super) fn write_to(record: PathBuf) {
     let mut memory = memory();
     memory.record = Some(record);
     BELL.notify_all();
 }
 
-/// Waits until it is time to look around again.
+/// Waits until it is time for the next look.
 pub(super) fn wait() {
     let mut memory = memory();
     let pause = if memory.hurry > 0 || !memory.ended.is_empty() { SOON } else { EVERY };
     memory.hurry = memory.hurry.saturating_sub(1);
     if memory.live.is_empty() && memory.ended.is_empty() && pause == EVERY {
         let memory = BELL.wait(memory).unwrap_or_else(PoisonError::into_inner);
-        // Whoever begins has started nobody yet, and people wait for it: a look at all processes would only slow it down.
+        // A new leash has no descendants yet, and a person waits for its start. A look at all processes would
+        // only slow the start down.
         drop(BELL.wait_timeout(memory, SOON));
     } else {
         drop(BELL.wait_timeout(memory, pause));
@@ -143,7 +146,7 @@ impl LeashMemory {
         self.live.iter().any(|live| live.leader == who)
     }
 
-    /// Those who belong to a mark without carrying it, as far as is known.
+    /// The known processes that belong to a mark without carrying it.
     pub(super) fn known(&self, mark: &Mark, all: &[ProcessEntry]) -> HashSet<ProcessKey> {
         let seen = self.seen.iter().flatten();
         let leaders = self.live.iter().map(|live| (&live.leader, live.mark.as_str()));
@@ -155,7 +158,8 @@ impl LeashMemory {
         known
     }
 
-    /// The same for a mark under which all is that still runs: whoever nobody knows belongs to it too.
+    /// The same for a mark that holds everything that still runs. Processes of unknown origin belong to it
+    /// too.
     pub(super) fn known_at_last(&self, mark: &Mark, all: &[ProcessEntry]) -> HashSet<ProcessKey> {
         let mut known = self.known(mark, all);
         if self.live.iter().all(|live| mark.holds(live.mark.as_str())) {
@@ -164,14 +168,14 @@ impl LeashMemory {
         known
     }
 
-    /// Children of ours that somebody else started, and nobody knows who. One that we are just starting carries no mark
-    /// before it has become the other program, and may do so while we look: as long as we start somebody, nobody who is
-    /// that young is taken for a stray.
+    /// Children of this process that other processes started and nobody knows. While the hub starts a
+    /// program, the new process carries no mark until it executes the program, and that may happen during the
+    /// look. So a process that is younger than a running start does not count as a stray.
     fn strays<'a>(&'a self, all: &'a [ProcessEntry]) -> impl Iterator<Item = &'a ProcessEntry> {
         let own = own_group(all);
         let being_started = self.starts.iter().min().copied().unwrap_or(u64::MAX);
         all.iter().filter(move |seen| {
-            // Everybody's orphans become children of the first process of a container.
+            // In a container, the orphans of all processes become children of the first process.
             own.is_some_and(|(pid, group)| pid != 1 && seen.parent == pid && seen.group != group)
                 && seen.who.start < being_started
                 && !self.leads(seen.who)
@@ -195,8 +199,8 @@ impl LeashMemory {
         only(&older.into_iter().filter(near).collect::<Vec<_>>())
     }
 
-    /// Remembers who belongs to whom, and says which of our children can be taken notice of: those that somebody else
-    /// started, and that have ended a while ago. Ours are waited for by those who started them.
+    /// Remembers which processes belong to which leash. Returns the children to reap: processes that the hub
+    /// did not start itself, and that ended a while ago. The starters of the hub's own processes reap them.
     pub(super) fn look_around(&mut self, all: &[ProcessEntry]) -> Vec<ProcessKey> {
         let Some((own, group)) = own_group(all) else { return Vec::new() };
         let by_pid: HashMap<i32, &ProcessEntry> = all.iter().map(|seen| (seen.who.pid, seen)).collect();
@@ -204,7 +208,7 @@ impl LeashMemory {
         let mut marks: HashMap<i32, Option<String>> = HashMap::from([(own, None)]);
         let mut seen = HashMap::new();
         for pid in kin::below([own], all) {
-            // From the first that is known downwards.
+            // The chain of ancestors, read downwards from the first known one.
             let mut line = vec![pid];
             while let Some(parent) = line.last().and_then(|pid| by_pid.get(pid)).map(|seen| seen.parent) {
                 if marks.contains_key(&parent) || !by_pid.contains_key(&parent) {
@@ -232,13 +236,13 @@ impl LeashMemory {
             }
         }
         self.seen = Some(seen);
-        // One that has begun since we looked is not among those that we saw.
+        // A process that began after the look is not in `all`.
         let live = &self.live;
         self.ours.retain(|who| {
             live.iter().any(|live| live.leader == *who)
                 || by_pid.get(&who.pid).is_some_and(|seen| seen.who == *who)
         });
-        // Whoever waits for a leader looks at what is left of its group first.
+        // The waiter for a leader first examines the rest of the leader's group.
         let is_looked_at = |seen: &ProcessEntry| {
             let leader = by_pid.get(&seen.group).filter(|leader| leader.ended);
             leader.is_some_and(|leader| self.live.iter().any(|live| live.leader == leader.who))
@@ -281,7 +285,7 @@ fn is_this_program(pid: i32) -> bool {
     program(&pid.to_string()).is_none_or(|theirs| program("self") == Some(theirs))
 }
 
-/// This process, and its group.
+/// The pid of this process, and its group.
 fn own_group(all: &[ProcessEntry]) -> Option<(i32, i32)> {
     let own = i32::try_from(std::process::id()).ok()?;
     all.iter().find(|seen| seen.who.pid == own).map(|seen| (own, seen.group))
@@ -306,7 +310,7 @@ mod tests {
         for _ in 0..3 {
             assert!(!memory.look_around(&kin::all()).contains(&who));
         }
-        // Nobody has said yet that it is theirs.
+        // No starter has claimed the process yet.
         let mut memory = LeashMemory::new();
         while kin::look(who.pid).is_some_and(|seen| !seen.ended) {
             std::thread::yield_now();
@@ -320,7 +324,7 @@ mod tests {
     #[test]
     fn nobody_is_taken_for_a_stray_who_may_be_the_one_that_is_being_started() {
         let before = now();
-        // What other tests end at the same time is not this one.
+        // This start protects the child from parallel tests, which may end strays.
         let _start = ProgramStart::begin();
         let mut child = std::process::Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();

@@ -1,11 +1,11 @@
-//! The leash: no process that we start outlives the hub, its agent, or its agent's session.
+//! The leash: no process that Longshore starts outlives the hub, its agent, or its agent's session.
 //!
 //! | process | ends by |
 //! |---|---|
 //! | the program itself | a signal to its process group (`Group`); the system ends it with the thread that holds it (`hold`) |
 //! | its descendants in its group | the same signal |
 //! | descendants that left the group (`setsid`) | the [`Mark`] that all inherit in their environment, and their parents (`kin`) |
-//! | descendants that also changed their environment | orphans become our children (`reaper`), and a process that was seen once is remembered (`memory`) |
+//! | descendants that also changed their environment | orphans become children of the hub (`reaper`), and a process that was seen once is remembered (`memory`) |
 //! | processes that a killed hub left | a shell that waits for that (`warden`), and the next start, which looks for the recorded mark ([`LeashRecord`]) |
 //!
 //! Everything except the group and the thread needs Linux; other systems have process groups only.
@@ -42,20 +42,20 @@ pub use sweep::{end, end_at_last};
 #[derive(Debug)]
 pub struct Holder {
     _dropped: mpsc::Sender<()>,
-    /// Until the process is known as the leader of its group.
+    /// Held until the process is known as the leader of its group.
     #[cfg(target_os = "linux")]
     start: Option<memory::ProgramStart>,
 }
 
 impl Holder {
-    /// The process is known: nobody takes it for a stranger any more.
+    /// Notes that the process is known, so that it does not count as a stray any more.
     fn started(&mut self) {
         #[cfg(target_os = "linux")]
         drop(self.start.take());
     }
 }
 
-/// Starts something from a thread of its own, which is there for as long as its holder is.
+/// Starts a process from a new thread. The thread lives as long as the returned holder.
 pub fn hold<T: Send + 'static>(
     start: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<(T, Holder)> {
@@ -70,7 +70,7 @@ pub fn hold<T: Send + 'static>(
         let result = start();
         let has_started = result.is_ok();
         if started.send(result).is_ok() && has_started {
-            // Nothing is ever sent: it fails when the holder is dropped.
+            // Nothing is ever sent. The call fails when the holder is dropped.
             let _ = held.recv();
         }
     })?;
@@ -83,19 +83,20 @@ pub fn hold<T: Send + 'static>(
     Ok((started?, holder))
 }
 
-/// Puts a program on the leash: the program carries the mark, accepts every signal, and gets this signal from
-/// the system when its starting thread ends. If the system cannot do that, an agent ends with its input, as
-/// most do.
+/// Puts a program on the leash. The program carries the mark and accepts every signal. It gets this signal
+/// from the system when its starting thread ends. If the system cannot do that, an agent ends with its input,
+/// as most agents do.
 #[allow(unsafe_code, reason = "there is no other way to do something between fork and exec")]
 pub fn put_on(command: &mut Command, mark: &Mark, left_alone: Signal) {
     #[cfg(target_os = "linux")]
     reaper::begin();
     command.env(mark::VARIABLE, mark.as_str());
     let memory = allowance::before();
-    // SAFETY: it makes system calls that take no memory and no lock.
+    // SAFETY: the closure makes system calls that take no memory and no lock.
     unsafe {
         command.pre_exec(move || {
-            // What a script starts in the background ignores these two, and so would all that it starts.
+            // A background process of a script ignores these two signals, and so would all of its
+            // descendants.
             for signal in [libc::SIGINT, libc::SIGQUIT] {
                 libc::signal(signal, libc::SIG_DFL);
             }

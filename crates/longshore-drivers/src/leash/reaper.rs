@@ -6,15 +6,15 @@ use rustix::process::{Pid, WaitOptions};
 
 use super::{kin, memory};
 
-/// Whether orphans become our children.
+/// Whether orphans become children of this process.
 static ADOPTS: OnceLock<bool> = OnceLock::new();
 
-/// Whether all that was ever started by us is below us.
+/// Whether everything that this process ever started is among its descendants.
 pub(super) fn adopts() -> bool {
     ADOPTS.get().copied().unwrap_or(false)
 }
 
-/// Begins to adopt orphans, and to look around among them.
+/// Begins to adopt orphans, and to watch them.
 pub(super) fn begin() {
     ADOPTS.get_or_init(|| {
         let adopts = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
@@ -41,7 +41,7 @@ fn look_around() {
     let ended = memory::memory().look_around(&all);
     for who in ended {
         if let Some(pid) = Pid::from_raw(who.pid) {
-            // Whoever else may have waited for it has been quicker.
+            // Another waiter may have reaped it first.
             let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
         }
     }

@@ -1,8 +1,8 @@
 //! The record of everything on this run's leash, so that the next run can end it if this one cannot.
 //!
-//! The record is a file in the hub's folder, named like the mark of the run. It holds the boot of the
-//! machine, and the processes that carry no mark: number and start time, so that another process with the
-//! same number is never meant.
+//! The record is a file in the hub's folder. Its name is the name of the run's mark. It contains the boot id
+//! of the machine, and the processes that carry no mark. Each of these has its pid and start time, so that
+//! the record never means another process with the same pid.
 
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use super::kin::ProcessKey;
 use super::mark::Mark;
 
-/// This run, written down.
+/// The record of this run.
 #[derive(Debug)]
 pub struct LeashRecord {
     file: PathBuf,
@@ -21,8 +21,9 @@ pub struct LeashRecord {
 }
 
 impl LeashRecord {
-    /// Ends what earlier runs left, and starts the record of this run. Blocks until the processes that can be
-    /// asked to end have ended. If the folder cannot be written, a warning says what that means.
+    /// Ends the processes that earlier runs left, and starts the record of this run. Blocks until the
+    /// processes have ended after a SIGTERM, or were killed. If the folder cannot be written, a warning says
+    /// what that means.
     pub fn begin(folder: &Path) -> Self {
         let own = Mark::of_this_process().name();
         let file = folder.join(own);
@@ -52,7 +53,7 @@ impl LeashRecord {
         }
     }
 
-    /// Nothing is left.
+    /// Deletes the record, because no process is left.
     pub fn end(self) {
         #[cfg(target_os = "linux")]
         if let Some(warden) = self.warden.and_then(super::warden::StartingWarden::started) {
@@ -66,14 +67,15 @@ impl LeashRecord {
     }
 }
 
-/// Whoever knows the mark of a run can have what it runs ended, so that it is nobody else's to read.
+/// Makes the folder private. A user who knows the mark of a run can have its processes ended, so no other
+/// user may read it.
 fn make_private(folder: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    // One of an earlier version may be there.
+    // An earlier version may have made the folder.
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))
 }
 
-/// Writes down who carries no mark.
+/// Writes the processes that carry no mark.
 #[cfg(target_os = "linux")]
 pub(super) fn write(file: &Path, unmarked: &[ProcessKey]) -> io::Result<()> {
     use std::io::Write;
@@ -101,11 +103,11 @@ mod linux {
     use crate::leash::mark::Mark;
     use crate::leash::sweep;
 
-    /// How long those may take that are asked to end.
+    /// How long processes may take to end after a SIGTERM.
     const ASKED: Duration = Duration::from_secs(2);
     const PACE: Duration = Duration::from_millis(50);
 
-    /// Which start of the machine this is.
+    /// The boot id of the machine.
     pub(super) fn boot() -> String {
         std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
     }
@@ -125,7 +127,7 @@ mod linux {
         }
     }
 
-    /// Those of a record; none when the machine was started since.
+    /// The processes of a record. None if the machine was started since then.
     fn read(text: &str) -> HashSet<ProcessKey> {
         let mut lines = text.lines();
         if lines.next() != Some(boot().as_str()) {
@@ -138,7 +140,7 @@ mod linux {
         lines.filter_map(who).collect()
     }
 
-    /// Asks those of a run to end, and ends those that do not.
+    /// Sends a SIGTERM to the processes of a run, and kills the processes that stay.
     fn end(mark: &Mark, unmarked: &HashSet<ProcessKey>) {
         let find = || -> Vec<ProcessEntry> {
             let all = kin::all();

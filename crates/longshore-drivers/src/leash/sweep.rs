@@ -1,4 +1,4 @@
-//! Ends everything that carries a mark.
+//! Ends all processes that carry a mark.
 
 use super::mark::Mark;
 
@@ -7,11 +7,11 @@ pub(super) use linux::{all_of, signal};
 #[cfg(target_os = "linux")]
 pub use linux::{end, end_at_last};
 
-/// Ends everything with a mark, wherever it is. Takes a few milliseconds, and at most three seconds.
+/// Ends all processes with a mark, wherever they are. Takes a few milliseconds, and at most three seconds.
 #[cfg(not(target_os = "linux"))]
 pub fn end(_: &Mark) {}
 
-/// The same for a mark under which all is that we started.
+/// The same for the mark of everything that this process started.
 #[cfg(not(target_os = "linux"))]
 pub fn end_at_last(_: &Mark) {}
 
@@ -27,10 +27,12 @@ mod linux {
     use crate::leash::kin::{self, ProcessEntry, ProcessKey};
     use crate::leash::{memory, reaper};
 
-    /// How long it may take: whoever makes processes faster than we stop them is not waited for.
+    /// How long the search may take. It does not wait for a program that makes processes faster than they can
+    /// be stopped.
     const WITHIN: Duration = Duration::from_secs(3);
 
-    /// Ends everything with a mark, wherever it is. Takes a few milliseconds, and at most three seconds.
+    /// Ends all processes with a mark, wherever they are. Takes a few milliseconds, and at most three
+    /// seconds.
     pub fn end(mark: &Mark) {
         end_known(mark, |all| memory::memory().known(mark, all));
     }
@@ -56,8 +58,8 @@ mod linux {
         });
     }
 
-    /// Ends all that is found. First they are stopped, and looked for again, until nobody is found that runs: whoever is
-    /// stopped starts nobody.
+    /// Ends all found processes. It first stops them, and searches again until no running process is found,
+    /// because a stopped process cannot start others.
     pub(in crate::leash) fn all_of(find: impl Fn() -> Vec<ProcessEntry>) {
         let until = Instant::now() + WITHIN;
         let mut stopped: HashSet<ProcessKey> = HashSet::new();
@@ -82,7 +84,7 @@ mod linux {
         }
     }
 
-    /// Sends a signal to a process, and to no other that has its number by now.
+    /// Sends a signal to a process, and never to another process that has the same pid by now.
     pub(in crate::leash) fn signal(who: ProcessKey, signal: Signal) {
         let Some(pid) = Pid::from_raw(who.pid) else { return };
         let same = || kin::look(who.pid).is_some_and(|seen| seen.who == who);

@@ -1,10 +1,10 @@
-//! The warden: a shell that waits for the end of the hub, and then ends what still carries its mark or is
-//! recorded.
+//! The warden: a shell that waits for the end of the hub, and then kills the processes that still carry its
+//! mark or are recorded.
 //!
 //! When a hub is killed, the system asks its agents to end, and some ignore that. Until the next hub starts,
-//! only the warden can act. It is no child of ours and carries its own mark, so that nobody takes it for an
-//! agent's process. Only the hub holds the warden's input open. The end of that input means the end of the
-//! hub, unless a line came before.
+//! only the warden can act. It is not a child of the hub and carries its own mark, so that it does not count
+//! as an agent's process. Only the hub holds the warden's input open. The end of that input means the end of
+//! the hub, unless a line came before.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -13,13 +13,14 @@ use std::thread::JoinHandle;
 
 use crate::keyless::keyless;
 
-/// Leaves the warden in the background, with the input, and ends. A second shell for it would cost a millisecond of the
-/// first session.
+/// Leaves the warden in the background, with the input, and ends. A second shell would cost a millisecond of
+/// the first session.
 ///
-/// The warden reads the name from its input: every user of the machine can read command lines, and whoever knows the name
-/// can have the processes that carry it ended. It waits for the end of its input and a little longer, and then kills. A
-/// line on the input dismisses it. It looks more than once, for processes that were being started. Of the recorded
-/// processes it kills only those that began when the record says.
+/// The warden reads the name from its input. Every user of the machine can read command lines, and a user who
+/// knows the name can have the processes ended that carry it. The warden waits for the end of its input and a
+/// little longer, and then kills. A line on the input dismisses it. It searches several times, because
+/// processes may just be starting. Of the recorded processes it kills only those with the recorded start
+/// time.
 const SCRIPT: &str = r#"exec 3<&0
 (
     read -r name || exit
@@ -42,14 +43,14 @@ const SCRIPT: &str = r#"exec 3<&0
 ) <&3 3<&- &
 "#;
 
-/// One that waits.
+/// A running warden.
 #[derive(Debug)]
 pub(super) struct Warden {
     input: Option<ChildStdin>,
 }
 
 impl Warden {
-    /// There is nothing to be ended.
+    /// Dismisses the warden, because there are no processes to end.
     pub(super) fn dismiss(self) {
         if let Some(Err(error)) = self.input.map(|mut input| input.write_all(b"\n")) {
             tracing::debug!(%error, "the warden is gone already");
@@ -57,12 +58,13 @@ impl Warden {
     }
 }
 
-/// A warden that is started beside everything else: two shells take milliseconds, and the first session waits for none.
+/// The start of a warden, on another thread. Two shells take milliseconds, and the first session does not
+/// wait for them.
 #[derive(Debug)]
 pub(super) struct StartingWarden(io::Result<JoinHandle<io::Result<Warden>>>);
 
 impl StartingWarden {
-    /// Begins to start the warden of this name and of the record of that name in this folder.
+    /// Begins to start a warden for this name, and for the record of that name in this folder.
     pub(super) fn begin(name: &str, records: &Path) -> Self {
         let (name, records) = (name.to_owned(), records.to_owned());
         let start = move || start(&name, &records).inspect_err(warn);
@@ -70,7 +72,7 @@ impl StartingWarden {
         Self(thread.inspect_err(warn))
     }
 
-    /// The warden, once it is there; none when it could not be started.
+    /// The warden, once it runs. None if it could not be started.
     pub(super) fn started(self) -> Option<Warden> {
         self.0.ok()?.join().ok()?.ok()
     }
@@ -80,12 +82,13 @@ fn warn(error: &io::Error) {
     tracing::warn!(%error, "what agents leave if the hub is killed will stay until the next start");
 }
 
-/// Has whoever carries this name, or is in the record of that name in this folder, end after this process.
+/// Starts a warden. After the end of this process, it ends the processes that carry this name or are in the
+/// record of that name in this folder.
 fn start(name: &str, records: &Path) -> io::Result<Warden> {
     let mut command = keyless("/bin/sh");
     command.args(["-c", SCRIPT, "warden"]).arg(records).current_dir("/").env(super::VARIABLE, "warden");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    // A terminal that interrupts us does not mean it.
+    // An interrupt from the terminal is not for the warden.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut shell = command.spawn()?;
     let mut input = shell.stdin.take();

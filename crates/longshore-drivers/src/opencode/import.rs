@@ -1,9 +1,9 @@
 //! Asks OpenCode for its conversations, because the tables of its database, `opencode.db`, are private.
 //!
-//! OpenCode writes a message of the model when it begins, and again with every change, until it has an end.
-//! If the process was killed, the end never comes; then the next message of the model follows, or nothing for
-//! a long time. OpenCode writes a person's message before its text; the message is complete when the model
-//! begins to answer.
+//! OpenCode writes a message of the model when the message begins, and again with every change, until the
+//! message has an end. If the process was killed, the end never comes. Then the next message of the model
+//! follows, or nothing for a long time. OpenCode writes a person's message before its text. The message is
+//! complete when the model begins to answer.
 
 use std::path::PathBuf;
 
@@ -29,13 +29,13 @@ impl ServedRecords for Database {
         let data = set.or_else(|| around.home().map(|home| home.join(".local/share")));
         let Some(data) = data.map(|data| data.join("opencode")) else { return Vec::new() };
         if let Some(named) = around.var("OPENCODE_DB") {
-            // A name that is no path is one in the usual folder.
+            // A relative path counts from the usual folder.
             let file = data.join(named);
             let mut log = file.clone().into_os_string();
             log.push("-wal");
             return [file, PathBuf::from(log)].into_iter().filter(|file| file.is_file()).collect();
         }
-        // Versions that are not released have `opencode-<channel>.db` instead.
+        // Unreleased versions have `opencode-<channel>.db` instead.
         let is_database =
             |name: &str| name.starts_with("opencode") && (name.ends_with(".db") || name.ends_with(".db-wal"));
         let entries = std::fs::read_dir(data).into_iter().flatten().flatten();
@@ -62,7 +62,7 @@ impl ServedRecords for Database {
             let moment = head.as_ref().and_then(|head| head.time.completed.or(head.time.created));
             if let Some(moment) = moment {
                 place = place.max(moment.max(1.0) as u64);
-                // What says no time of its own stands with what comes after it.
+                // A message without a time gets the place of the next message.
                 places.resize(at + 1, place);
             }
         }
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn a_message_stands_where_it_ended_and_never_before_another() {
         assert_eq!(places(&[user(10), step(11, Some(20)), step(21, Some(30))], None), [10, 20, 30]);
-        // Said while the model worked: it belongs to what the model did.
+        // The user wrote this while the model worked, so it belongs to the model's message.
         assert_eq!(
             places(&[user(10), step(11, Some(20)), user(15), step(21, Some(30))], None),
             [10, 20, 20, 30]
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(places(&[user(10), step(11, None), user(12)], None), [10]);
         assert_eq!(places(&[user(10), step(11, Some(20)), user(21)], None), [10, 20]);
         assert_eq!(places(&[user(10), step(11, Some(20)), user(21)], Some(21)), [10, 20, 21]);
-        // Not for ever, and not when the model has gone on.
+        // The wait ends after a rest, or when the model has continued.
         assert_eq!(places(&[user(10), step(11, None)], Some(15)), [10, 11]);
         assert_eq!(places(&[user(10), step(11, None), user(12), step(13, Some(14))], None), [10, 11, 12, 14]);
     }

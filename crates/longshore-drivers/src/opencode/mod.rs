@@ -2,9 +2,9 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`wire`] | their JSON with their names |
+//! | [`wire`] | OpenCode's JSON, with its names |
 //! | [`translate`] | the driver |
-//! | [`spec`] | how to call, find and start it |
+//! | [`spec`] | how Longshore names, finds and starts it |
 //! | `offline` | how it runs on a scripted model |
 //! | [`import`] | conversations from elsewhere, which OpenCode reads from its database |
 //! | [`replay`] | replays a recorded client as a session of ours |
@@ -26,14 +26,14 @@ pub use offline::CALLS;
 pub use spec::OpenCodeSpec;
 pub use translate::OpenCode;
 
-/// What clients call it.
+/// The name of the agent for clients.
 pub const NAME: &str = "opencode";
-/// [`NAME`], as events carry it.
+/// [`NAME`] in the form of events.
 pub fn name() -> AgentName {
     Arc::from(NAME)
 }
 
-/// What it can do.
+/// What OpenCode can do.
 pub fn capabilities() -> Capabilities {
     Capabilities {
         list_sessions: true,

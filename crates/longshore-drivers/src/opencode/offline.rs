@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::offline::{Offline, OfflinePlace, ScriptedCalls, env};
 
-/// How its model has it do things.
+/// The model's calls of OpenCode's tools.
 pub const CALLS: ScriptedCalls = ScriptedCalls {
     run,
     leave: run,
@@ -20,7 +20,7 @@ fn run(command: &str) -> Value {
     json!({ "call": "bash", "args": { "command": command, "description": "do it" } })
 }
 
-/// How it runs without an account.
+/// How OpenCode runs without an account.
 pub(crate) fn offline(place: OfflinePlace<'_>) -> Offline {
     Offline {
         arguments: Vec::new(),
@@ -35,7 +35,7 @@ pub(crate) fn offline(place: OfflinePlace<'_>) -> Offline {
     }
 }
 
-/// Its provider is part of the program, so that nothing is fetched.
+/// The configuration. Its provider is a part of OpenCode, so that OpenCode downloads nothing.
 fn config(place: OfflinePlace<'_>) -> String {
     let model =
         json!({ "tool_call": true, "reasoning": true, "limit": { "context": 100_000, "output": 8_000 } });

@@ -1,11 +1,12 @@
-//! A recording, heard again: what another client of OpenCode did, as a session of ours would have done it.
+//! Replays a recording: a session of ours does what another client of OpenCode did.
 //!
-//! What that client asked for becomes what a session tells its driver, so that the driver makes the same request in
-//! its own words; the recorded answer is then handed to it. Requests that no session of ours makes (`GET /agent` and
-//! the like) are left out, and their answers come to the driver as answers to nothing, which it keeps.
+//! Each request of the recorded client becomes an input of the driver. The driver then makes the same request
+//! in its own form, and gets the recorded response. Requests that our sessions do not make (`GET /agent` and
+//! similar ones) are left out. The driver gets the responses to them as responses to no request, and keeps
+//! them.
 //!
-//! In a recording a request is `{"method","path","body"}`, an answer `{"method","path","status","body"}`, and
-//! everything else that OpenCode says an event.
+//! In a recording, a request is `{"method","path","body"}` and a response is
+//! `{"method","path","status","body"}`. Everything else from OpenCode is an event.
 
 use std::collections::{BTreeMap, HashMap};
 use std::iter;
@@ -24,7 +25,7 @@ use serde_json::{Value, json};
 use super::{OpenCode, name};
 use crate::capture::{Capture, CaptureEntry, DEFAULT_CWD, Direction, Harness, Player, ReplayStep, Waits};
 
-/// How long the transport waits for an answer.
+/// How long the transport waits for a response.
 const ANSWER_WITHIN_MS: i64 = 60_000;
 
 /// Replays a recording through a driver.
@@ -32,17 +33,17 @@ pub fn replay(capture: &Capture) -> Vec<ReplayStep> {
     OpenCodePlayer::default().hear(capture)
 }
 
-/// Plays a recording for a driver.
+/// Replays a recording for a driver.
 #[derive(Debug, Default)]
 pub struct OpenCodePlayer {
     stand: Harness<OpenCode>,
-    /// The request that the first session was opened for is still to come.
+    /// The recorded request that opened the first session is still to come.
     opened_ahead: bool,
-    /// Requests of the driver that have no answer yet, and when they were made.
+    /// Requests of the driver without a response, and when the driver made them.
     ours: Vec<(Timestamp, Request)>,
-    /// The last turn of each session, and whether it runs.
+    /// The last turn of each session, and whether the turn runs.
     turns: HashMap<SessionId, (TurnId, bool)>,
-    /// What OpenCode waits for, by its names.
+    /// Approvals and questions for which OpenCode waits, by the ids of its requests.
     approvals: HashMap<String, (SessionId, ApprovalId)>,
     questions: HashMap<String, (SessionId, QuestionId)>,
 }
@@ -54,7 +55,7 @@ impl Player for OpenCodePlayer {
         &mut self.stand
     }
 
-    /// A process starts, for the first session that the recorded client asks it for.
+    /// Starts a process, and opens the first session that the recorded client opens in it.
     fn spawn(&mut self, entry: &CaptureEntry, ahead: &[CaptureEntry]) {
         self.stand.start(OpenCode::new());
         self.ours.clear();
@@ -116,14 +117,14 @@ impl Player for OpenCodePlayer {
         let path = path_of(&said);
         let ours =
             self.ours.iter().position(|(_, ours)| ours.method.as_str() == method && is_path(ours, &path));
-        // An answer to nothing must not look like one to a request of the driver.
+        // A response to no request must not look like a response to the driver's request.
         let id = ours.map_or(u64::MAX, |at| self.ours.remove(at).1.id);
         let body = match said["body"]["_raw"].as_str() {
             Some(text) => Raw::from(text),
             None => Raw::from(said["body"].to_string()),
         };
         let result = Ok(Response { status, body });
-        // There is no other frame that anything could carry.
+        // The recorded line stays the raw line of the resulting events.
         self.feed_as(Input::Http(Http::Response { id, result }), |_| Some(original.clone()));
     }
 
@@ -144,10 +145,10 @@ impl Player for OpenCodePlayer {
         }
     }
 
-    /// Lets time pass in which OpenCode says that it is at nothing, and answers nothing else.
+    /// Lets time pass. Meanwhile OpenCode reports that all sessions are idle, and answers nothing else.
     fn wait(&mut self, seconds: f64) {
         let until = self.stand.now.plus_millis((seconds * 1_000.0) as i64);
-        // Every round ends at least one wait, of which there are not many.
+        // Every round ends at least one wait, and there are few waits.
         for _ in 0..1_000 {
             if let Some((sent, _)) = self.ours.first().cloned() {
                 let (_, request) = self.ours.remove(0);
@@ -176,7 +177,7 @@ impl Player for OpenCodePlayer {
 }
 
 impl OpenCodePlayer {
-    /// The stream of events broke, and is open again.
+    /// Breaks the stream of events and opens it again.
     pub fn reconnect(&mut self) {
         self.feed(Input::Http(Http::Disconnected));
         self.feed(Input::Http(Http::Connected));
@@ -219,7 +220,8 @@ impl OpenCodePlayer {
         self.tell(session, command);
     }
 
-    /// A conversation of an earlier process, which the recorded client went on with without asking for it.
+    /// Resumes a conversation of an earlier process. The recorded client continued it without a request for
+    /// it.
     fn resume(&mut self, native: &str) -> SessionId {
         let session = self.open(Start::Resume { native: native.to_owned() });
         let there = self.ours.iter().position(|(_, request)| is_path(request, &format!("/session/{native}")));
@@ -293,7 +295,7 @@ fn path_of(said: &Value) -> String {
     said["path"].as_str().unwrap_or_default().split('?').next().unwrap_or_default().to_owned()
 }
 
-/// Whether a request of ours is to this path, or to one that does the same.
+/// Whether a request of the driver has this path, or an equivalent path.
 fn is_path(request: &Request, path: &str) -> bool {
     let ours = request.path.split('?').next().unwrap_or_default();
     let words: Vec<&str> = path.split('/').skip(1).collect();

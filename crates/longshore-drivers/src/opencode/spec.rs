@@ -1,4 +1,4 @@
-//! How to call, find and start OpenCode.
+//! OpenCode in the table: how Longshore finds and starts it.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ use crate::spec::{AgentSpec, Channel, Invocation, Purpose, Server};
 #[derive(Clone, Copy, Debug)]
 pub struct OpenCodeSpec;
 
-/// What every session may do before its own rules are known: a sub-agent's session is made by OpenCode, and its
-/// first step must not be quicker than we are.
+/// The permissions of every session until its own rules are set. OpenCode opens a sub-agent's session itself,
+/// and the first step of that session may come before the driver sets the rules.
 const RULES: &str = r#"{"edit":"ask","bash":"ask","webfetch":"ask"}"#;
 
 impl AgentSpec for OpenCodeSpec {
@@ -64,7 +64,7 @@ impl AgentSpec for OpenCodeSpec {
     }
 
     fn invocation(&self, _: Purpose<'_>) -> Invocation {
-        // Port 0 is its own choice: the first free one from 4096 on. It tells which.
+        // With port 0, OpenCode takes the first free port from 4096 on, and names it in a line.
         let mut invocation = Invocation::of(&["serve", "--hostname", "127.0.0.1", "--port", "0"]);
         let env = [("OPENCODE_PERMISSION", RULES), ("OPENCODE_DISABLE_AUTOUPDATE", "1")];
         invocation.env.extend(env.map(|(name, value)| (name.to_owned(), value.to_owned())));
@@ -90,20 +90,21 @@ impl AgentSpec for OpenCodeSpec {
     }
 }
 
-/// `opencode server listening on http://127.0.0.1:4096`. What is asked before that line is never answered.
+/// Reads `opencode server listening on http://127.0.0.1:4096`. OpenCode never answers a request from before
+/// that line.
 fn listening(line: &str) -> Option<SocketAddr> {
     let (_, address) = line.split_once("listening on http://")?;
     address.trim().trim_end_matches('/').parse().ok()
 }
 
-/// A sign of life, or the copy of an event that comes with every event that OpenCode stores.
+/// A heartbeat, or the copy that OpenCode sends with every event that it stores.
 fn says_nothing(message: &str) -> bool {
     let begins = message.get(..message.len().min(300)).unwrap_or(message);
     begins.contains(r#""payload":{"type":"sync""#) || begins.contains(r#""type":"server.heartbeat""#)
 }
 
-/// The program of npm's package for this machine, when the one that was found is only its place-holder: npm can be
-/// told not to run the script that puts it there.
+/// The native program of the npm package for this machine, if the program that was found is only a
+/// placeholder. The placeholder stays if npm was told not to run the script that replaces it.
 fn native(found: &Path) -> PathBuf {
     let Ok(program) = found.canonicalize() else { return found.to_owned() };
     let small = program.metadata().is_ok_and(|file| file.len() < 1024 * 1024);

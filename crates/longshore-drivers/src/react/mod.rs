@@ -3,12 +3,12 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`wire`] | its lines, in the vocabulary of the waist |
+//! | [`wire`] | its lines, as types of the model |
 //! | [`translate`] | the driver |
-//! | `spec` | how to find and start it |
+//! | `spec` | how Longshore finds and starts it |
 //! | `offline` | how it runs on a scripted model |
 //! | [`replay`] | replays its recorded lines |
-//! | [`settings`] | which model, where, and its limits |
+//! | [`settings`] | its model, the address of the model, and its limits |
 
 mod offline;
 pub mod replay;
@@ -25,7 +25,7 @@ pub use offline::CALLS;
 pub use spec::ReactSpec;
 pub use translate::React;
 
-/// What clients call it.
+/// The name of the agent for clients.
 pub const NAME: &str = "react";
 /// Its name for people.
 pub const TITLE: &str = "Built-in agent";
@@ -35,7 +35,7 @@ pub const VERB: &str = "react";
 pub const SET_UP: &str =
     "say base_url and model under [agents.react] in config.toml; docs/react.md tells how";
 
-/// What it can do.
+/// What the built-in agent can do.
 pub fn capabilities() -> Capabilities {
     Capabilities {
         list_sessions: false,

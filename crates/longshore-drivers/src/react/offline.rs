@@ -6,7 +6,7 @@ use serde_json::json;
 use super::settings::VARIABLE;
 use crate::offline::{Offline, OfflinePlace, ScriptedCalls, env};
 
-/// How its model has it do things.
+/// The model's calls of the agent's tools.
 pub const CALLS: ScriptedCalls = ScriptedCalls {
     run: |command| json!({ "call": "shell", "args": { "command": command } }),
     leave: |command| {
@@ -18,8 +18,8 @@ pub const CALLS: ScriptedCalls = ScriptedCalls {
     edit: |edit| json!({ "call": "apply_patch", "args": { "input": edit.patch() } }),
 };
 
-/// How it runs without an account: its settings say where the model is, and the variables that there is one. It speaks with
-/// the model in the API of its settings.
+/// How the agent runs without an account. Its settings contain the address of the model. The variables show
+/// that there is a model service. The agent uses the API of its settings.
 pub(super) fn offline(place: OfflinePlace<'_>, api: Option<ModelApi>) -> Offline {
     let url = format!("{}/v1", place.model);
     let api = api.unwrap_or(ModelApi::Chat);

@@ -1,4 +1,5 @@
-//! A recording of the built-in agent, once more: its lines are our own words, so there is little to turn into others.
+//! Replays a recording of the built-in agent. Its lines are types of the model already, so little must be
+//! translated.
 
 use longshore_model::driver::Input;
 use longshore_model::id::SessionId;

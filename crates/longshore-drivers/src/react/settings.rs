@@ -1,4 +1,4 @@
-//! The settings of the built-in agent: which model, where, and its limits.
+//! The settings of the built-in agent: its model, the address of the model, and its limits.
 
 use longshore_model::service::{ModelApi, host_of};
 use serde::{Deserialize, Serialize};
@@ -8,49 +8,49 @@ pub const VARIABLE: &str = "LONGSHORE_REACT";
 /// The variable with the names of the agents to which the agent may delegate, separated by commas.
 pub const AGENTS_VARIABLE: &str = "LONGSHORE_REACT_AGENTS";
 
-/// What a person set.
+/// A person's settings for the agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReactSettings {
-    /// The API of the service; `chat` if it is not set.
+    /// The API of the service. `chat` if it is not set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api: Option<ModelApi>,
     /// The address of the service, with its version: `https://api.openai.com/v1`. Without it, the agent uses
     /// the service whose key is in the environment.
     pub base_url: String,
-    /// The model; none takes the first that the service lists.
+    /// The model. If none, the first model that the service lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The NAME of the variable that holds the key. A server of one's own needs none.
+    /// The NAME of the variable with the key. A person's own server needs no key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_env: Option<String>,
-    /// What every request carries besides.
+    /// Additional headers of every request.
     #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub headers: std::collections::BTreeMap<String, String>,
     /// Instructions for the model, after the agent's own instructions.
     pub instructions: String,
-    /// How hard it thinks, where the service takes a word for it: `low`, `medium`, `high`.
+    /// The effort, if the service accepts one: `low`, `medium`, `high`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
-    /// How much the model can hold at once, in tokens.
+    /// How many tokens the model can hold at once.
     pub context_window: u64,
     /// The most tokens of one answer. The Messages API requires a number: 16000 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u64>,
-    /// How often the model is asked in one turn.
+    /// How many requests to the model one turn may make.
     pub max_iterations: u32,
-    /// How many tokens a session may use; 0 is any number.
+    /// How many tokens a session may use. 0 means no limit.
     pub max_tokens: u64,
-    /// How much a session may cost; 0 is anything. Needs the prices.
+    /// How much a session may cost. 0 means no limit. Needs the prices.
     pub max_cost_usd: f64,
-    /// What a million tokens cost that the model reads.
+    /// The price of a million input tokens.
     pub price_input: f64,
-    /// The same for tokens from the cache.
+    /// The same for cached tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price_cached: Option<f64>,
-    /// What a million tokens cost that the model writes.
+    /// The price of a million output tokens.
     pub price_output: f64,
-    /// How often a request is tried again.
+    /// How often the agent tries a request again.
     pub max_retries: u32,
     /// The first wait before another try, in milliseconds. Each wait is twice as long as the previous one.
     pub retry_ms: u64,
@@ -58,15 +58,15 @@ pub struct ReactSettings {
     pub patience_s: u64,
     /// How long an MCP server may be silent during a call, in seconds.
     pub mcp_timeout_s: u64,
-    /// The same for some of them, by their names.
+    /// The same for single servers, by their names.
     #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub mcp_timeouts_s: std::collections::BTreeMap<String, u64>,
     /// Whether commands may use the network.
     pub network: bool,
-    /// Whether commands run in a sandbox where the system has one.
+    /// Whether commands run in a sandbox, if the system has one.
     pub sandbox: bool,
-    /// What may run without being asked for, besides commands that only read: the first words of commands, and tools
-    /// of MCP servers (`server.tool`, `server.*`).
+    /// What may run without an approval, besides commands that only read: the first words of commands, and
+    /// tools of MCP servers (`server.tool`, `server.*`).
     pub allow: Vec<String>,
 }
 
@@ -100,13 +100,13 @@ impl Default for ReactSettings {
     }
 }
 
-/// Services that are known by the variable that holds their key.
+/// Known services, by the variable with their key.
 const KNOWN: [(&str, ModelApi, &str, &str); 2] = [
     ("OPENAI_API_KEY", ModelApi::Responses, "OPENAI_BASE_URL", "https://api.openai.com/v1"),
     ("ANTHROPIC_API_KEY", ModelApi::Messages, "ANTHROPIC_BASE_URL", "https://api.anthropic.com/v1"),
 ];
 
-/// The address of a service as a variable has it. Anthropic's own programs are given theirs without the version.
+/// The address of a service from a variable. Anthropic's own programs take the address without the version.
 fn place_of(api: ModelApi, set: &str) -> String {
     let set = set.trim().trim_end_matches('/');
     match api {
@@ -116,12 +116,12 @@ fn place_of(api: ModelApi, set: &str) -> String {
 }
 
 impl ReactSettings {
-    /// How one speaks with the model.
+    /// The API of the model.
     pub fn api(&self) -> ModelApi {
         self.api.unwrap_or(ModelApi::Chat)
     }
 
-    /// Where the service is: the host and the port of its address.
+    /// The host and the port of the service's address.
     pub fn place(&self) -> &str {
         host_of(&self.base_url)
     }
@@ -134,7 +134,8 @@ impl ReactSettings {
         let wanted = |api: ModelApi| self.api.is_none_or(|set| set == api);
         let (key, api, place, base) =
             KNOWN.into_iter().find(|(key, api, ..)| wanted(*api) && var(key).is_some())?;
-        // A key goes where its own variable says, and nowhere else: it may be that of a gateway.
+        // A key goes to the address in the key's own variable, and to no other address, because it may be the
+        // key of a gateway.
         let set = var(place).filter(|set| !set.trim().is_empty());
         self.base_url = set.map_or_else(|| base.to_owned(), |set| place_of(api, &set));
         self.api = Some(api);

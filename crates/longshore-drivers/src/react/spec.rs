@@ -14,15 +14,16 @@ use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_pro
 use crate::offline::{Offline, OfflinePlace};
 use crate::spec::{Agent, AgentSpec, Invocation, Purpose};
 
-/// An agent that speaks our own wire: the built-in one, the same with other settings, or another program.
+/// An agent with the wire of the built-in agent: the built-in agent, the same with other settings, or another
+/// program.
 #[derive(Clone, Debug)]
 pub struct ReactSpec {
     name: String,
     title: String,
-    /// How it is set up.
+    /// How a person sets the agent up.
     set_up: String,
     settings: ReactSettings,
-    /// Somebody's own program, and its arguments.
+    /// The program of the settings, and its arguments. Empty for the built-in agent.
     command: Vec<String>,
 }
 
@@ -39,7 +40,8 @@ impl Default for ReactSpec {
 }
 
 impl ReactSpec {
-    /// An agent of the settings: the built-in one under another name, or, with a command, another program.
+    /// An agent of the settings: the built-in agent under another name, or another program if there is a
+    /// command.
     pub fn of_settings(name: &str, settings: &AgentSettings) -> Result<Agent, String> {
         let more: serde_json::Map<String, Value> = settings.more.clone().into_iter().collect();
         let own: ReactSettings =
@@ -114,7 +116,8 @@ impl AgentSpec for ReactSpec {
             Some((_, own)) => own.to_vec(),
             None => vec![VERB.to_owned()],
         };
-        // Settings are JSON by their nature; the name of the key's variable is in them, and never the key.
+        // The settings always serialize to JSON. They contain the name of the key's variable, and never the
+        // key.
         let settings = serde_json::to_string(&self.settings).unwrap_or_default();
         Invocation { arguments, env: [(VARIABLE.to_owned(), settings)].into(), files: Vec::new() }
     }

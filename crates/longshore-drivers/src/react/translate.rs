@@ -1,5 +1,5 @@
-//! The driver of the built-in agent. It is hardly more than a pipe, because both ends use the vocabulary of
-//! the waist.
+//! The driver of the built-in agent. It does little more than pass lines on, because both ends use the types
+//! of the model.
 
 use longshore_model::anchor::{AgentQuestion, Answer};
 use longshore_model::driver::{Driver, Input, Output};
@@ -72,7 +72,7 @@ impl Driver for React {
                 Scribe::hearing(&text, cx, out).keep(self.session, None, "garbled", Some(fault));
             }
             Input::Tell { command, .. } => Self::write(&ToAgent::Tell(command), out),
-            // The process has only this session, and requests no work from others.
+            // The process has only this session, and requests no files or commands of the hub.
             Input::Close { .. }
             | Input::Ended { .. }
             | Input::Http(_)
@@ -86,7 +86,8 @@ impl Driver for React {
     }
 }
 
-/// Whether an agent may emit this event. The hub emits what people do and what happens to sessions.
+/// Whether an agent may emit this event. The hub itself emits the actions of people and the changes of
+/// sessions.
 fn may_say(body: &Body) -> bool {
     match body {
         Body::MessageStarted

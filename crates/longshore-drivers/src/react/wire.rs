@@ -1,4 +1,5 @@
-//! The wire of the built-in agent: the words of the waist, a JSON object a line. `docs/react.md` tells it to people.
+//! The wire of the built-in agent: types of the model, one JSON object per line. `docs/react.md` describes it
+//! for people.
 //!
 //! ```text
 //!  hub                                   agent
@@ -27,9 +28,9 @@ use serde_json::Value;
 pub enum ToAgent {
     /// Begin this session.
     Open(Box<Launch>),
-    /// A command of the session.
+    /// A command of the session for the agent.
     Tell(AgentCommand),
-    /// Which models are there? Nothing else is asked of this process.
+    /// Request for the models. The process gets no other request.
     Models(QueryId),
 }
 
@@ -68,36 +69,36 @@ impl ToAgent {
 /// passes on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentLine<H = Value> {
-    /// What happened.
+    /// An event of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<Draft>,
-    /// What the agent needs back when it starts again.
+    /// An item that the agent needs back when it starts again.
     #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
     pub history: Option<H>,
-    /// What another session is to do.
+    /// A request to another session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delegate: Option<Delegate>,
-    /// Which models there are.
+    /// The answer to [`ToAgent::Models`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub models: Option<Models>,
 }
 
-/// What another session is to do.
+/// A request to another session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Delegate {
-    /// The agent's name for the call.
+    /// The agent's id for the call.
     pub call: String,
-    /// What the agent wants.
+    /// The content of the request.
     #[serde(flatten)]
     pub wish: DelegateWish,
 }
 
-/// Which models there are, or why that is not known.
+/// The models, or why they are unknown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Models {
-    /// The question.
+    /// The id of the question.
     pub id: QueryId,
-    /// All of them.
+    /// All models.
     #[serde(default)]
     pub models: Vec<ModelInfo>,
     /// Why the models are unknown.
@@ -112,29 +113,29 @@ impl<H> Default for AgentLine<H> {
 }
 
 impl<H: Serialize + DeserializeOwned> AgentLine<H> {
-    /// Something happened.
+    /// A line with an event.
     pub fn draft(draft: Draft) -> Self {
         Self { draft: Some(draft), ..Self::default() }
     }
 
-    /// Something to remember.
+    /// A line with an item to remember.
     pub fn history(item: H) -> Self {
         Self { history: Some(item), ..Self::default() }
     }
 
-    /// With something to remember.
+    /// Adds an item to remember.
     #[must_use]
     pub fn remember(mut self, item: H) -> Self {
         self.history = Some(item);
         self
     }
 
-    /// What another session is to do.
+    /// A line with a request to another session.
     pub fn delegate(call: &str, wish: DelegateWish) -> Self {
         Self { delegate: Some(Delegate { call: call.to_owned(), wish }), ..Self::default() }
     }
 
-    /// Which models there are.
+    /// A line with the models, or the reason why they are unknown.
     pub fn models(id: QueryId, found: Result<Vec<ModelInfo>, String>) -> Self {
         let (models, error) = match found {
             Ok(models) => (models, None),

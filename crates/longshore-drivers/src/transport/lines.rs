@@ -2,38 +2,38 @@
 
 use longshore_model::event::{Raw, RawFault};
 
-/// How much is asked of a pipe at once: what a pipe of Linux holds. Less where lines are shorter.
+/// How many bytes are read at once: as many as a pipe of Linux holds. Fewer if the longest line is shorter.
 const CHUNK: usize = 64 * 1024;
 
-/// A buffer that grew beyond this for one long line is given back after it.
+/// A buffer that grew beyond this for one long line is freed after that line.
 const IDLE_CAPACITY: usize = 1024 * 1024;
 
-/// A line as it came.
+/// A line as it arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WireLine {
-    /// Text.
+    /// A whole line of text.
     Whole(Raw),
-    /// Unreadable as a line; this is the readable part.
+    /// A line that cannot be read.
     Garbled {
-        /// What could be saved.
+        /// The readable part of the line.
         text: Raw,
-        /// What was wrong.
+        /// Why the line cannot be read.
         fault: RawFault,
     },
 }
 
 /// Cuts a stream of bytes into lines.
 ///
-/// It never holds more than `longest` bytes and one chunk. Of a line that is longer, the first `kept` bytes stay
-/// and the rest is counted and skipped. Lines of nothing but white space are skipped.
+/// It never holds more than `longest` bytes and one chunk. Of a longer line, it keeps the first `kept` bytes.
+/// It counts the rest and skips it. It also skips lines of white space.
 #[derive(Debug)]
 pub struct Lines {
     buffer: Vec<u8>,
-    /// Where the line begins that comes next.
+    /// Where the next line begins.
     start: usize,
-    /// Up to where there is no line feed after `start`.
+    /// Up to here, there is no line feed after `start`.
     searched: usize,
-    /// How much of the current line was thrown away; its beginning lies in the buffer.
+    /// How many bytes of the current line were dropped. The beginning of that line is in the buffer.
     skipped: u64,
     longest: usize,
     kept: usize,
@@ -41,15 +41,15 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Lines of up to `longest` bytes; of longer ones the first `kept`.
+    /// Cuts lines of up to `longest` bytes. Of a longer line, it keeps the first `kept` bytes.
     pub fn new(longest: usize, kept: usize) -> Self {
         let (kept, chunk) = (kept.min(longest), CHUNK.min(longest));
         Self { buffer: Vec::new(), start: 0, searched: 0, skipped: 0, longest, kept, chunk }
     }
 
-    /// Where the next bytes go: a buffer with room for a chunk at its end. Append only.
+    /// The buffer for the next bytes, with room for a chunk at its end. Append only.
     ///
-    /// The room is there for one read; [`Lines::next`] must have returned `None` before.
+    /// The room lasts for one read. [`Lines::next`] must have returned `None` before.
     pub fn room(&mut self) -> &mut Vec<u8> {
         let length = self.buffer.len();
         if self.buffer.capacity() - length < self.chunk {
@@ -59,7 +59,7 @@ impl Lines {
         &mut self.buffer
     }
 
-    /// How many bytes are held.
+    /// How many bytes the buffer holds.
     pub fn held(&self) -> usize {
         self.buffer.len()
     }
@@ -79,7 +79,7 @@ impl Lines {
         None
     }
 
-    /// The line that no line feed ended, once there is nothing more to come.
+    /// The last line without a line feed, once the stream has ended.
     pub fn rest(&mut self) -> Option<WireLine> {
         let (begin, end) = (self.start, self.buffer.len());
         let line = self.take(begin, end);
@@ -110,7 +110,7 @@ impl Lines {
         }
     }
 
-    /// Moves the unfinished line to the front, and cuts it when it is too long already.
+    /// Moves the unfinished line to the front, and cuts it if it is already too long.
     fn make_room(&mut self) {
         self.buffer.drain(..self.start);
         self.start = 0;
@@ -125,7 +125,7 @@ impl Lines {
     }
 }
 
-/// The text of bytes that end anywhere: a character that was cut in two at the end is left out.
+/// The text of bytes that may end within a character. Such a last character is left out.
 fn lossy_beginning(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Err(fault) if fault.error_len().is_none() => {

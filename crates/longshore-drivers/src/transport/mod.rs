@@ -1,10 +1,12 @@
-//! The transports: a child process with lines over its pipes, one that is also an HTTP server, and one whose
-//! program calls back.
+//! The transports: a child process with lines over its pipes, a child process that is also an HTTP server,
+//! and a child process whose program calls back.
 //!
-//! All events of the child come from one method, [`Stdio::next`], which may be dropped at any await without
-//! loss. So one task can wait for the child and for everything else, and can write while it does not read.
+//! All events of the child come from one method, [`Stdio::next`]. Its future may be dropped at any await
+//! without loss. So one task can wait for the child and for everything else, and can write while it does not
+//! read.
 //!
-//! Bounds: see [`Limits`]. With `read: false` nothing more is read; the pipe fills, and the agent waits.
+//! Bounds: see [`Limits`]. With `read: false`, the transport reads nothing more. The pipe fills, and the
+//! agent waits.
 
 pub mod http;
 mod lines;
@@ -30,21 +32,21 @@ use outgoing::Outgoing;
 use spawn::Tie;
 use stderr::Stderr;
 
-/// How much is read of a process that has ended: more than a pipe holds, so that all of its own words are read,
-/// and not more, since what comes then is from somebody who inherited the pipe.
+/// How many bytes are read after the end of a process. This is more than a pipe holds, so that all output of
+/// the process is read. It is bounded, because further output comes from a process that inherited the pipe.
 const LAST_WORDS: usize = 2 * 1024 * 1024;
 
-/// How much of a child's words is held, and how long it may take over things.
+/// The bounds of a child's input and output, and its deadlines.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// The longest line, in bytes.
     pub line: usize,
-    /// How much is kept of a longer one.
+    /// How many bytes are kept of a longer line.
     pub kept: usize,
-    /// How much may wait to be written before the task reads nothing more from agent or session. One message
-    /// may exceed it.
+    /// How many bytes may wait to be written before the task reads nothing more from agent or session. One
+    /// message may exceed the bound.
     pub outgoing: usize,
-    /// How much is kept of stderr.
+    /// How many bytes are kept of stderr.
     pub stderr: usize,
     /// How long an agent with a full `outgoing` may read nothing before it counts as stuck.
     pub stuck: Duration,
@@ -52,20 +54,20 @@ pub struct Limits {
     pub after_eof: Duration,
     /// How long the agent may continue after the SIGTERM, before it gets a SIGKILL.
     pub after_term: Duration,
-    /// How long an agent may take to end a turn that was interrupted, before its process is ended.
+    /// How long an agent may take to end an interrupted turn, before its process is ended.
     pub interrupt: Duration,
-    /// The same where others are at work in that process, who would end with it.
+    /// The same if the process also works for other sessions, which would end with it.
     pub interrupt_shared: Duration,
     /// How long a pipe may stay open after the end of the process, because a process outside the group holds
     /// it.
     pub after_exit: Duration,
-    /// How long a server may take until it listens.
+    /// How long a server may take until it names its address.
     pub start: Duration,
-    /// How long a server may take for an answer, except for requests of work.
+    /// How long a server may take for a response, except for requests of work.
     pub answer: Duration,
-    /// How long a stream of events may be silent. Servers send signs of life.
+    /// How long a stream of events may be silent. Servers send heartbeats.
     pub silence: Duration,
-    /// How long a program that calls back may take to do so, for the first time and after its line broke.
+    /// How long a program that calls back may take to connect, at first and after a broken connection.
     pub attach: Duration,
 }
 
@@ -93,7 +95,7 @@ impl Default for Limits {
 /// What can happen to a child.
 #[derive(Debug)]
 pub enum ChildEvent {
-    /// It spoke; see [`Stdio::line`].
+    /// The child wrote something; see [`Stdio::line`].
     Spoke,
     /// The agent does not read its input. Reported once.
     Stuck,
@@ -108,7 +110,7 @@ pub enum ChildEvent {
 pub struct ChildExit {
     /// The exit status.
     pub status: Option<ExitStatus>,
-    /// The last signal that we sent, beyond the normal way to stop the agent.
+    /// The last signal of the hub, beyond the normal way to stop the agent.
     pub signalled: Option<Signal>,
     /// The last lines of stderr, without colours.
     pub stderr: String,
@@ -119,7 +121,7 @@ pub struct ChildExit {
 pub struct Stdio {
     limits: Limits,
     group: Group,
-    /// What left its group goes on when it ends by itself.
+    /// Whether processes that left the group continue when the child ends by itself.
     leaves: bool,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
@@ -128,36 +130,36 @@ pub struct Stdio {
     stderr: Stderr,
     lines: Lines,
     outgoing: Outgoing,
-    /// Whether it was said that the child is stuck.
+    /// Whether `Stuck` was reported.
     stuck: bool,
-    /// Set while it is being stopped: when the next harsher step is due.
+    /// Set while the child is being stopped: when the next, harsher step is due.
     stopping: Option<Instant>,
-    /// The end of its input says nothing to it; this signal asks it to stop.
+    /// The signal that stops a child which ignores the end of its input.
     ends_on: Option<Signal>,
-    /// Its input ends when all is written.
+    /// The input ends when everything is written.
     told_all: bool,
     signalled: Option<Signal>,
     exit: Option<Exit>,
 }
 
-/// The process has ended; its pipes may hold last words.
+/// The process has ended. Its pipes may contain last output.
 #[derive(Debug)]
 struct Exit {
     status: Option<ExitStatus>,
-    /// The end of those who left its group.
+    /// The task that ends the processes which left the group.
     sweep: Option<JoinHandle<()>>,
     read: usize,
-    /// Until when its pipes may stay open.
+    /// Until when the pipes may stay open.
     until: Option<Instant>,
 }
 
 impl Stdio {
-    /// Starts a child. Its end is the end of all that it started.
+    /// Starts a child. All processes that it starts end with it.
     pub fn spawn(spawn: &Spawn, limits: Limits) -> Result<Self, SpawnError> {
         Self::spawn_on(&Tie::under(Mark::of_this_process()), spawn, limits)
     }
 
-    /// Starts a child on such a leash.
+    /// Starts a child on this leash.
     pub(crate) fn spawn_on(tie: &Tie, spawn: &Spawn, limits: Limits) -> Result<Self, SpawnError> {
         let spawned = spawn.start(tie)?;
         tracing::debug!(pid = spawned.group.pid(), program = %spawn.program.display(), "agent process started");
@@ -181,13 +183,13 @@ impl Stdio {
         })
     }
 
-    /// Its process id.
+    /// The process id of the child.
     pub fn pid(&self) -> i32 {
         self.group.pid()
     }
 
-    /// Queues lines, each without its line feed. [`Stdio::next`] writes them, all at once. Nothing more is
-    /// written once the agent is being stopped, or has closed its input.
+    /// Queues lines, each without its line feed. [`Stdio::next`] writes them, all at once. After the agent
+    /// has closed its input, or while it is being stopped, nothing more is written.
     pub fn tell(&mut self, lines: impl IntoIterator<Item = String>) {
         if self.stdin.is_none() || self.stopping.is_some() {
             return;
@@ -197,12 +199,12 @@ impl Stdio {
         }
     }
 
-    /// Whether more waits to be written than may.
+    /// Whether more bytes wait to be written than allowed.
     pub fn is_full(&self) -> bool {
         self.outgoing.full_since().is_some() && self.stopping.is_none()
     }
 
-    /// The next line that it spoke.
+    /// The next line of the child.
     pub fn line(&mut self) -> Option<WireLine> {
         let ended = self.stdout.is_none();
         self.lines.next().or_else(|| if ended { self.lines.rest() } else { None })
@@ -215,13 +217,14 @@ impl Stdio {
         self.close_input_when_written();
     }
 
-    /// Stops the agent with this signal, because it ignores the end of its input.
+    /// Sets the signal that stops the agent, because the agent ignores the end of its input.
     pub fn end_on(&mut self, signal: Signal) {
         self.ends_on = Some(signal);
     }
 
-    /// Begins to stop it: the end of its input once all is written, or the signal that it ends on; then SIGTERM, then
-    /// SIGKILL. All that it started ends with it.
+    /// Begins to stop the child. First its input ends once everything is written, or the child gets the
+    /// signal of [`Stdio::end_on`]. Then it gets a SIGTERM, then a SIGKILL. All processes that it started end
+    /// with it.
     pub fn stop(&mut self) {
         self.leaves = false;
         match self.ends_on {
@@ -231,14 +234,14 @@ impl Stdio {
         }
     }
 
-    /// Ends it at once, and all that it started.
+    /// Ends the child and all processes that it started, at once.
     pub fn kill(&mut self) {
         self.leaves = false;
         self.signalled = Some(Signal::KILL);
         self.stopping = Some(Instant::now());
     }
 
-    /// The agent should end by itself now; otherwise it is stopped.
+    /// Expects the agent to end by itself. If it does not, it is stopped.
     pub fn expect_end(&mut self) {
         if self.stopping.is_none() {
             self.stopping = Some(Instant::now() + self.limits.after_eof);
@@ -248,8 +251,8 @@ impl Stdio {
 
     /// Waits for the next event, and writes meanwhile. Reads the agent's output only if `read` is set.
     ///
-    /// May be dropped and called again. All lines of one [`ChildEvent::Spoke`] must be taken before the next
-    /// call.
+    /// The future may be dropped, and the function called again. The caller must take all lines of one
+    /// [`ChildEvent::Spoke`] before the next call.
     pub async fn next(&mut self, read: bool) -> ChildEvent {
         loop {
             if self.exit.is_some() {
@@ -284,7 +287,8 @@ impl Stdio {
         }
     }
 
-    /// The process is gone. Its pipes end with it, unless somebody who left its group holds them open.
+    /// Reads the last output of a process that has ended. Its pipes end with it, unless a process that left
+    /// the group holds them open.
     async fn hear_last_words(&mut self, read: bool) -> ChildEvent {
         if let Some(exit) = &mut self.exit
             && let Some(sweep) = &mut exit.sweep
@@ -301,7 +305,8 @@ impl Stdio {
             if over {
                 break;
             }
-            // Held back, the words wait in the pipe: the time that takes is not the pipe's fault.
+            // The time starts only when the output may be read. While the session has no room, the output
+            // waits in the pipe.
             let until = read.then(|| *exit.until.get_or_insert(deadline));
             tokio::select! {
                 biased;
@@ -326,7 +331,7 @@ impl Stdio {
         ChildEvent::Ended(ChildExit { status, signalled, stderr: self.stderr.text() })
     }
 
-    /// The agent took some bytes, or will take no more.
+    /// Notes that the agent took some bytes, or closed its input.
     fn wrote(&mut self, taken: std::io::Result<usize>) -> Option<ChildEvent> {
         match taken {
             Ok(count) if count > 0 => {
@@ -380,7 +385,7 @@ impl Stdio {
         };
         let patience = match signal {
             Signal::TERM | Signal::KILL => self.limits.after_term,
-            // It asks as kindly as the end of an input does.
+            // Another signal, such as SIGINT, gives as much time as the end of the input.
             _ => self.limits.after_eof,
         };
         tracing::debug!(pid = self.group.pid(), ?signal, "agent process did not end in time");
@@ -411,7 +416,7 @@ async fn read_stderr(stderr: &mut Option<ChildStderr>, chunk: &mut Vec<u8>) -> s
     }
 }
 
-/// Resolves at a moment; never without one.
+/// Resolves at this time. Never resolves without one.
 pub(crate) async fn at(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,

@@ -2,22 +2,22 @@
 
 use tokio::time::Instant;
 
-/// A buffer that grew for one long message is given back after it, down to this.
+/// A buffer that grew for one long message is reduced to this after it.
 const IDLE_CAPACITY: usize = 64 * 1024;
 
 /// Bytes in order, and since when there are too many of them.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
     bytes: Vec<u8>,
-    /// How many of them are written already.
+    /// How many of the bytes are already written.
     written: usize,
     limit: usize,
-    /// Since when it is full and nothing was taken.
+    /// Since when the buffer has been full and the child has taken nothing.
     full_since: Option<Instant>,
 }
 
 impl Outgoing {
-    /// Full when `limit` bytes wait. The message that fills it may go beyond.
+    /// Full when `limit` bytes wait. The message that fills it may exceed the limit.
     pub(crate) fn new(limit: usize) -> Self {
         Self { bytes: Vec::new(), written: 0, limit, full_since: None }
     }
@@ -44,22 +44,22 @@ impl Outgoing {
         self.full_since
     }
 
-    /// So many bytes were written.
+    /// Notes how many bytes were written.
     pub(crate) fn took(&mut self, count: usize) {
         self.written += count;
         if self.is_empty() {
             self.clear();
         } else if self.written > self.bytes.len() / 2 {
-            // Each byte is moved once on average, and what is written never takes up more than what waits.
+            // On average, each byte is moved once. Written bytes never take more memory than waiting bytes.
             self.bytes.drain(..self.written);
             self.written = 0;
         }
-        // Some was taken: the time until it counts as stuck begins anew.
+        // The child took some bytes, so the time until it counts as stuck starts again.
         self.full_since = None;
         self.measure();
     }
 
-    /// Nobody will take any of it.
+    /// Drops all bytes, because the child will take none of them.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.bytes.shrink_to(IDLE_CAPACITY);

@@ -13,68 +13,68 @@ use rustix::process::Signal;
 use crate::discover::Surroundings;
 use crate::leash::{self, Group, Mark};
 
-/// What to start.
+/// The program to start, and its surroundings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spawn {
     /// The program.
     pub program: PathBuf,
-    /// Its arguments.
+    /// The arguments of the program.
     pub arguments: Vec<String>,
-    /// Its environment, but for what is private to the hub.
+    /// The environment of the hub, without the hub's own variables.
     pub around: Surroundings,
-    /// What its environment has beyond that.
+    /// The additional variables of the program.
     pub env: BTreeMap<String, String>,
-    /// Where it runs; none is where we do.
+    /// The folder in which it runs. If none, the hub's folder.
     pub cwd: Option<PathBuf>,
 }
 
 /// Why an agent's process did not start, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
-    /// The work tree is no folder.
+    /// The work tree does not exist.
     #[error("the folder {} does not exist; make it, or open the session in another folder", .0.display())]
     NoFolder(PathBuf),
-    /// The work tree is something else.
+    /// The work tree is not a folder.
     #[error("{} is not a folder; open the session in a folder", .0.display())]
     NotAFolder(PathBuf),
-    /// The program is not there.
+    /// The program does not exist.
     #[error("the program {} or its interpreter is missing; install the agent again", .0.display())]
     NoProgram(PathBuf),
-    /// The program or the folder may not be used.
+    /// The user may not run the program, or may not use the folder.
     #[error("you may not run {}; check its permissions (chmod +x) and the permissions of its folder", .0.display())]
     NotAllowed(PathBuf),
     /// The file is not for this machine.
     #[error("{} is not a program for this machine; install the agent for this machine", .0.display())]
     NotForThisMachine(PathBuf),
-    /// Something else.
+    /// Another error.
     #[error("cannot start {}: {error}", program.display())]
     Other {
-        /// Which program.
+        /// The program.
         program: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         error: io::Error,
     },
 }
 
-/// How a process is on the leash.
+/// How a process is held on the leash.
 #[derive(Clone, Debug)]
 pub(crate) struct Tie {
     pub(crate) mark: Mark,
-    /// What the system sends it when we are gone.
+    /// The signal that the system sends to the process when the hub is gone.
     pub(crate) left_alone: Signal,
-    /// Whether what left its group goes on when it ends by itself.
+    /// Whether processes that left the group continue when this process ends by itself.
     pub(crate) leaves: bool,
 }
 
 impl Tie {
-    /// Of something that belongs to this mark, and whose end is the end of all that it started.
+    /// A process under this mark. All processes that it starts end with it.
     pub(crate) fn under(mark: &Mark) -> Self {
         Self { mark: mark.under(), left_alone: Signal::TERM, leaves: false }
     }
 }
 
-/// The child's ends of its pipes, ours.
+/// A started child, with the hub's ends of its pipes.
 #[derive(Debug)]
 pub(crate) struct Spawned {
     pub(crate) group: Group,
@@ -84,7 +84,7 @@ pub(crate) struct Spawned {
 }
 
 impl Spawn {
-    /// Starts it in a process group of its own, with three pipes.
+    /// Starts the program in its own process group, with three pipes.
     pub(crate) fn start(&self, tie: &Tie) -> Result<Spawned, SpawnError> {
         self.check_folder()?;
         let mut command = Command::new(&self.program);
@@ -114,7 +114,7 @@ impl Spawn {
     }
 
     fn explain(&self, error: io::Error) -> SpawnError {
-        // It may have gone in between.
+        // The folder may have disappeared since the first check.
         if let Err(folder) = self.check_folder() {
             return folder;
         }
@@ -128,7 +128,8 @@ impl Spawn {
     }
 }
 
-/// The hub's own settings are not for agents: with its token among them, one could approve its own wishes.
+/// Whether a variable is a setting of the hub. Agents do not get these: with the hub's token, an agent could
+/// approve its own requests.
 pub fn is_private(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"LONGSHORE_")
 }

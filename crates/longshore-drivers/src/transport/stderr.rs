@@ -1,8 +1,8 @@
-//! The end of what an agent wrote to stderr, without its colours.
+//! The end of an agent's stderr, without colours.
 
 use super::lines::{Lines, WireLine};
 
-/// Lines of stderr are only traced; of longer ones the beginning will do.
+/// How many bytes of a line of stderr are traced.
 const LONGEST_TRACED: usize = 8 * 1024;
 
 /// Keeps the last bytes, and traces every line.
@@ -15,15 +15,15 @@ pub struct Stderr {
 }
 
 impl Stderr {
-    /// One that keeps so many bytes.
+    /// Keeps this many bytes.
     pub fn new(limit: usize) -> Self {
         Self { tail: Vec::new(), cut: false, limit, lines: Lines::new(LONGEST_TRACED, LONGEST_TRACED) }
     }
 
-    /// The agent wrote this.
+    /// Takes output of the agent.
     pub fn push(&mut self, bytes: &[u8], pid: i32) {
         self.tail.extend_from_slice(bytes);
-        // Twice the limit before it is cut, so that the bytes are not moved at every read.
+        // The buffer is cut at twice the limit, so that the bytes are not moved at every read.
         if self.tail.len() > 2 * self.limit {
             self.cut_to_limit();
         }

@@ -1,9 +1,9 @@
-//! A recording, heard again: what another client of the agent did, as a session of ours would have done it.
+//! Replays a recording: a session of ours does what another client of the agent did.
 //!
-//! What that client asked for becomes what a session tells its driver, so that the driver makes the same request in
-//! its own words and under its own number; the recorded answer is then handed to it under that number. Prompts wait
-//! for the turn before them, as they do in a session. Requests that no session of ours makes are left out, and their
-//! answers come to the driver as answers to nothing, which it keeps.
+//! Each request of the recorded client becomes an input of the driver. The driver then makes the same request
+//! in its own form and with its own id, and gets the recorded response with that id. A prompt waits for the
+//! end of the turn before it, as in a session. Requests that our sessions do not make are left out. The
+//! driver gets the responses to them as responses to no request, and keeps them.
 
 mod words;
 
@@ -29,33 +29,33 @@ pub fn replay(capture: &Capture) -> Vec<ReplayStep> {
     AcpPlayer::new(&capture.agent).hear(capture)
 }
 
-/// The row of the agent that was recorded: `gemini-0.61.0`.
+/// The row of the recorded agent: `gemini-0.61.0`.
 pub fn recorded_row(agent: &str) -> AcpRow {
     let name = agent.rsplit_once('-').map_or(agent, |(name, _)| name);
     let known = row(name).or_else(|| row(&format!("{name}-acp")));
     known.cloned().unwrap_or_else(|| AcpRow::named(agent, agent))
 }
 
-/// Plays a recording for a driver.
+/// Replays a recording for a driver.
 #[derive(Debug)]
 pub struct AcpPlayer {
     stand: Harness<Acp>,
     row: Arc<AcpRow>,
-    /// The request that the first session was opened for is still to come.
+    /// The recorded request that opened the first session is still to come.
     opened_ahead: bool,
-    /// Requests of the recorded client, by its numbers.
+    /// Requests of the recorded client by their ids.
     theirs: HashMap<String, AcpRecordedRequest>,
-    /// Requests of the driver that have no answer yet.
+    /// Requests of the driver without a response.
     ours: Vec<Ours>,
-    /// Turns that run.
+    /// The running turns.
     turns: HashMap<SessionId, TurnId>,
-    /// Prompts that wait for them.
+    /// Prompts that wait for the end of a running turn.
     waiting: HashMap<SessionId, VecDeque<String>>,
-    /// Sessions whose turn is over, which have not gone on yet.
+    /// Sessions whose turn has ended, and whose next turn has not begun.
     rested: Vec<SessionId>,
-    /// What the driver wanted done when it heard the last line.
+    /// The driver's requests to the host after the last line.
     works: Vec<HostRequestId>,
-    /// What the agent waits for, by its numbers.
+    /// What the agent waits for, by the ids of its requests.
     asked: HashMap<String, (SessionId, Awaited)>,
 }
 
@@ -64,7 +64,7 @@ pub struct AcpPlayer {
 struct AcpRecordedRequest {
     method: String,
     native: Option<String>,
-    /// Whether a session of ours makes the same.
+    /// Whether our session makes the same request.
     told: bool,
 }
 
@@ -79,9 +79,9 @@ struct Ours {
 /// What the agent waits for.
 #[derive(Clone, Debug)]
 enum Awaited {
-    /// Somebody, and the options that it gave.
+    /// An answer of a person, with the options that the agent offered.
     Person(Waits, Value),
-    /// What it wants of the host, and the method by which it asked for it.
+    /// A reply of the host, with the method of the agent's request.
     HostRequest(HostRequestId, String),
 }
 
@@ -93,11 +93,11 @@ impl Player for AcpPlayer {
     }
 
     fn begins(&mut self, said: &Value) -> bool {
-        // Recordings do not say where a process begins, except by its first words.
+        // Recordings do not mark the start of a process. Only its first request shows it.
         !self.stand.is_started() || is_greeting(said)
     }
 
-    /// A process starts, for the first session that the recorded client asks it for.
+    /// Starts a process, and opens the first session that the recorded client opens in it.
     fn spawn(&mut self, entry: &CaptureEntry, ahead: &[CaptureEntry]) {
         self.stand.start(Acp::new(Arc::clone(&self.row)));
         self.theirs.clear();
@@ -194,7 +194,7 @@ impl Player for AcpPlayer {
             self.ours.iter().position(|ours| kin(ours) && named(ours))
         });
         let ours = ours.map(|at| self.ours.remove(at).id);
-        // An answer to nothing must not look like one to a request of the driver.
+        // A response to no request must not look like a response to the driver's request.
         said["id"] = ours.map_or_else(|| json!(format!("recorded {}", said["id"])), Value::from);
         self.feed_in_our_words(&said, &original);
     }
@@ -225,7 +225,7 @@ impl Player for AcpPlayer {
 }
 
 impl AcpPlayer {
-    /// One that plays recordings of this agent. It always makes the same ids.
+    /// A player for recordings of this agent. It always makes the same ids.
     pub fn new(agent: &str) -> Self {
         Self {
             stand: Harness::default(),
@@ -241,7 +241,7 @@ impl AcpPlayer {
         }
     }
 
-    /// The turn of a session that runs.
+    /// The running turn of a session.
     pub fn turn(&self, session: SessionId) -> Option<TurnId> {
         self.turns.get(&session).copied()
     }
@@ -273,7 +273,8 @@ impl AcpPlayer {
         self.feed(Input::Open(launch));
     }
 
-    /// The mode that the agent will turn out to be in, so that nothing has to be set that nobody set.
+    /// The mode that the agent will report, so that the driver does not set a mode that the recorded client
+    /// did not set.
     fn mode_ahead(&self, id: &Value, ahead: &[CaptureEntry]) -> Mode {
         let answers = ahead.iter().filter(|entry| entry.dir == Direction::FromAgent);
         let answers = answers.filter_map(|entry| serde_json::from_str::<Value>(entry.msg.get()).ok());
@@ -299,7 +300,8 @@ impl AcpPlayer {
         }
     }
 
-    /// The recorded client answered the agent; an answer that no session of ours could give is left out.
+    /// Passes on the recorded client's answer to the agent. An answer that our sessions cannot give is left
+    /// out.
     fn answer(&mut self, session: SessionId, awaited: Awaited, said: &Value) {
         let by = "recorded".to_owned();
         let result = &said["result"];
@@ -338,7 +340,7 @@ impl AcpPlayer {
         }
     }
 
-    /// Remembers which turn is over.
+    /// Notes the end of a turn.
     fn note_turn(&mut self, session: SessionId, draft: &Draft) {
         if matches!(draft.body, Body::TurnFinished(_)) && self.turns.get(&session).copied() == draft.turn {
             self.turns.remove(&session);
@@ -347,7 +349,7 @@ impl AcpPlayer {
     }
 }
 
-/// Whether these are the first words to a process.
+/// Whether this is the first request to a process.
 fn is_greeting(said: &Value) -> bool {
     said["method"] == "initialize" && said["id"] == 0
 }
@@ -356,12 +358,12 @@ fn is_opening(method: Option<&str>) -> bool {
     matches!(method, Some("session/new" | "session/load" | "session/resume" | "session/fork"))
 }
 
-/// Whether a request asks for the past. In which of two ways is the driver's choice.
+/// Whether a request opens an earlier conversation. The driver chooses one of the two methods.
 fn resumes(method: &str) -> bool {
     matches!(method, "session/load" | "session/resume")
 }
 
-/// Whether a request sets something. Which of three ways it does so is the driver's choice.
+/// Whether a request changes a setting. The driver chooses one of the three methods.
 fn sets(method: &str) -> bool {
     method.starts_with("session/set_")
 }

@@ -1,4 +1,4 @@
-//! What a recorded client said, in the words of a session.
+//! Translates the recorded client's messages into commands and answers of a session.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use crate::acp::rows::AcpRow;
 use crate::acp::translate::mode_told;
 use crate::acp::wire::Opened;
 
-/// The words of a prompt.
+/// The text of a prompt.
 pub(super) fn text_of(prompt: &Value) -> String {
     let texts = prompt.as_array().into_iter().flatten().filter_map(|part| part["text"].as_str());
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The mode of ours that an answer tells the agent to be in.
+/// Our mode for the agent's mode in a response.
 pub(super) fn mode_of(row: &AcpRow, result: &Value) -> Option<Mode> {
     mode_told(row, serde_json::from_value::<Opened>(result.clone()).ok()?)
 }
 
-/// What a session says to have something set; none when it has no word for it.
+/// The command for a change of a setting. None if sessions have no such command.
 pub(super) fn setting_of(row: &AcpRow, method: &str, params: &Value) -> Option<AgentCommand> {
     let word = |name: &str| params[name].as_str();
     let mode = |value: &str| {
@@ -41,7 +41,7 @@ pub(super) fn setting_of(row: &AcpRow, method: &str, params: &Value) -> Option<A
     }
 }
 
-/// What a recorded answer decided.
+/// The decision in a recorded answer.
 pub(super) fn decision_of(row: &AcpRow, result: &Value, options: &Value) -> Option<Decision> {
     if result["outcome"]["outcome"] == "cancelled" {
         return Some(Decision::Cancel);
@@ -56,7 +56,7 @@ pub(super) fn decision_of(row: &AcpRow, result: &Value, options: &Value) -> Opti
     }
 }
 
-/// What a recorded answer said.
+/// The answers of a person in a recorded answer.
 pub(super) fn answers_of(result: &Value) -> (AnswerAction, BTreeMap<String, Value>) {
     let action = match result["action"].as_str() {
         Some("decline") => AnswerAction::Decline,
@@ -67,7 +67,7 @@ pub(super) fn answers_of(result: &Value) -> (AnswerAction, BTreeMap<String, Valu
     (action, answers.map(|(field, value)| (field.clone(), value.clone())).collect())
 }
 
-/// What the recorded client did for the agent.
+/// The reply of the recorded client's host.
 pub(super) fn done_of(method: &str, said: &Value) -> Result<HostReply, HostFault> {
     let result = &said["result"];
     if !said["error"].is_null() {

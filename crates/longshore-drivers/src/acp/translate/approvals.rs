@@ -1,5 +1,5 @@
-//! Approvals: what the agent asks before it acts. The answer is one of the options that the agent offers. The
-//! driver chooses an option by its kind, never by its place in the list.
+//! Approvals: the agent's requests for permission. The answer is one of the options that the agent offers.
+//! The driver chooses an option by its kind, never by its place in the list.
 
 use longshore_model::approval::{ApprovalDecision, ApprovalRequest, Decision, Subject};
 use longshore_model::capability::Mode;
@@ -32,7 +32,7 @@ impl Acp {
         let Some(conversation) = self.conversations.get_mut(native) else { return Ok(()) };
         let reason = reason_in(&part);
         let name = part.tool_call_id.clone();
-        // Some agents report a call only in this request before the call ends.
+        // Some agents report a call in this request, and otherwise only at its end.
         conversation.tool_told(part, Source::Wish, self.row.quirks.names, scribe);
         let reason = match reason.as_deref().and_then(placed) {
             Some((folder, why)) => {
@@ -83,7 +83,7 @@ impl Acp {
         Ok(())
     }
 
-    /// Asks a person, now that the driver knows everything that it can know.
+    /// Asks a person, now that the driver knows all facts that it can get.
     pub(super) fn ask_person(&mut self, held: DeferredApproval, scribe: &mut Scribe<'_>) {
         let DeferredApproval { approval, native, tool, decisions: mut options, reason, .. } = held;
         // The request may be gone by now.
@@ -146,11 +146,12 @@ impl Acp {
             self.did_not_hear(request.session, request.turn, words, scribe);
         }
         if edits && let Some(native) = self.natives.get(&request.session).cloned() {
-            // This comes after the yes: with the yes, the agent leaves its planning mode by itself.
+            // This comes after the allowance, because the agent leaves its planning mode by itself when it is
+            // allowed.
             let draft = Draft::new(Body::ModeChanged { mode: Mode::AutoEdit }).turn(request.turn);
             scribe.say(request.session, draft);
             self.settle_mode(&native, Mode::AutoEdit, scribe);
-            // The agent may still change to a mode of its own choice after it has received ours.
+            // After our mode, the agent may still change to a mode of its own choice.
             if let Some(conversation) = self.conversations.get_mut(&native) {
                 conversation.answers = Answers::Edits;
             }
@@ -211,7 +212,7 @@ impl AcpConversation {
             Some(command) => {
                 let always = call.input["proposed_execpolicy_amendment"].as_array().into_iter().flatten();
                 let always: Vec<String> = always.filter_map(Value::as_str).map(str::to_owned).collect();
-                // What the agent would allow for ever is usually exactly this command.
+                // The rule that the agent would allow for ever is usually exactly this command.
                 let more =
                     outputs::command_in(&json!({"command": always})).is_some_and(|all| all != *command);
                 let always = if more { always } else { Vec::new() };
@@ -239,9 +240,9 @@ fn reason_in(part: &crate::acp::wire::ToolPart) -> Option<String> {
     let said = input.and_then(|input| input["reason"].as_str().or_else(|| input["description"].as_str()));
     match said {
         Some(said) => Some(said.to_owned()),
-        // One agent only lists the possible answers there.
+        // One agent only lists the possible answers in this field.
         None if input.is_some_and(|input| !input["available_decisions"].is_null()) => None,
-        // One agent puts the arguments there.
+        // One agent puts the arguments into this field.
         None => outputs::printed(part.content.as_deref().unwrap_or_default())
             .filter(|text| outputs::arguments_in(text).is_none()),
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::kit::{Call, Pending, PendingCall, Scribe};
 
-/// How long an agent may take to answer a request. Only a turn may take for ever.
+/// How long an agent may take to answer a request. Only a turn has no deadline.
 pub(super) const ANSWER_WITHIN_MS: i64 = 30_000;
 /// The longest wait for an interrupted turn. Well before that, the anchor ends an agent that does not stop.
 pub(super) const CANCEL_WITHIN_MS: i64 = 30_000;
@@ -134,7 +134,7 @@ impl Pending<AcpCall> {
         }
     }
 
-    /// Whether a session waits for its name.
+    /// Whether a session waits for its id.
     pub(super) fn awaits_name(&self) -> bool {
         self.calls().any(|call| matches!(call, AcpCall::Open { .. }))
     }

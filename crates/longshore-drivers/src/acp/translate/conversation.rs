@@ -138,8 +138,8 @@ impl AcpConversation {
         });
     }
 
-    /// The agent says or thinks something. Pieces have no ids. Another message begins when the kind changes,
-    /// when the agent names another message, and after a tool call.
+    /// Adds a chunk of a message or of reasoning. Chunks have no ids. Another message begins when the kind
+    /// changes, when the agent names another message, and after a tool call.
     pub(super) fn speak(
         &mut self,
         thought: bool,

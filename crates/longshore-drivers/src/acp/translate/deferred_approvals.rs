@@ -1,6 +1,5 @@
-//! Requests for permission that wait for more facts. A person who is to allow a change must see its place in
-//! the file, and a person who is to allow a plan must read it. One agent requests permission before it sends
-//! the plan.
+//! Requests for permission that wait for more facts. To allow a change, a person must see its place in the
+//! file. To allow a plan, a person must read it. One agent requests permission before it sends the plan.
 
 use longshore_model::approval::Decision;
 use longshore_model::host_io::{HostFault, HostReply, HostRequestId};

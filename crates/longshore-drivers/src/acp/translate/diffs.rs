@@ -21,7 +21,7 @@ pub(super) struct Edit {
     new: String,
     /// Whether the words may occur in several places and change in all of them.
     all: bool,
-    /// Whether the texts are only a part of the file. The arguments or the file itself show this.
+    /// Whether the texts are only a part of the file, according to the arguments or the file itself.
     piece: bool,
     standing: EditPosition,
 }
@@ -114,7 +114,7 @@ impl Edit {
         self.standing == EditPosition::Unknown
     }
 
-    /// Whether this is a part of a file whose place nobody knows.
+    /// Whether this is a part of a file at an unknown place.
     pub(super) fn is_stray(&self) -> bool {
         self.piece && self.is_unplaced()
     }

@@ -1,4 +1,4 @@
-//! Errors of the agent, in the words of the waist.
+//! Errors of the agent, as errors of the model.
 
 use longshore_model::lifecycle::{TurnError, TurnErrorCode};
 use serde_json::Value;

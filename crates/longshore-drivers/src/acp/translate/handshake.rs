@@ -316,7 +316,7 @@ impl Acp {
         }
     }
 
-    /// Gives up the early lines of sessions that will never get a name. Requests among these lines still need
+    /// Gives up the early lines of sessions that will never get an id. Requests among these lines still need
     /// an answer.
     fn give_up_early(&mut self) {
         if !self.calls.awaits_name() {

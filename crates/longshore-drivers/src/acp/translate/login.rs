@@ -1,4 +1,5 @@
-//! The login of an agent. The driver does what needs no person, and tells a person the rest.
+//! The login of an agent. The driver does every login that needs no person, and reports the others
+//! to a person.
 
 use longshore_model::anchor::Launch;
 use longshore_model::lifecycle::FaultCode;

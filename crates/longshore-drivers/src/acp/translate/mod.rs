@@ -1,4 +1,4 @@
-//! The driver: translates the agent's lines into the vocabulary of the waist, and back.
+//! The driver: translates the agent's lines into events, and commands into requests.
 //!
 //! | module | holds |
 //! |---|---|
@@ -8,9 +8,9 @@
 //! | `settings` | modes, models and options |
 //! | `commands` | the commands of a session to its agent |
 //! | `turns`, `errors`, `usage` | how turns begin, fail and end, and their usage |
-//! | `updates` | what the agent says, thinks and plans |
-//! | `tools`, `outputs`, `diffs` | what the agent does |
-//! | `requests`, `approvals`, `deferred_approvals`, `questions`, `works` | what the agent asks of the hub |
+//! | `updates` | the agent's messages, thoughts and plans |
+//! | `tools`, `outputs`, `diffs` | the agent's tool calls |
+//! | `requests`, `approvals`, `deferred_approvals`, `questions`, `works` | the agent's requests to the hub |
 //! | `queries` | models and conversations |
 //!
 //! While there is a session, the driver keeps every line. Handlers emit drafts for what they understand, and
@@ -57,7 +57,7 @@ use super::rows::AcpRow;
 use super::wire::{AgentCapabilities, AuthMethod, Head, Place, RpcId, Tag, Updated};
 use crate::kit::{Pending, Phase, Scribe, WireError};
 
-/// The most lines that the driver holds for sessions without a name.
+/// The most lines that the driver holds for sessions without an id.
 const EARLY_LIMIT: usize = 256;
 
 /// The driver of one process that speaks ACP.
@@ -86,9 +86,9 @@ pub struct Acp {
     /// Approvals that wait for files or for a plan.
     held: Vec<DeferredApproval>,
     works: Works,
-    /// Lines of sessions that have no name yet, because some agents speak before they answer.
+    /// Lines of sessions that have no id yet, because some agents send notifications before their response.
     early: Vec<(String, Raw)>,
-    /// The early lines of sessions that have their name now.
+    /// The early lines of sessions that have their id now.
     timely: VecDeque<Raw>,
 }
 
@@ -125,7 +125,7 @@ impl Acp {
         self.hear_timely(&mut scribe.bare());
     }
 
-    /// Handles the lines of a session that had no name, now that it has one or never will.
+    /// Handles the lines of a session that had no id, now that it has one or never will.
     fn hear_timely(&mut self, scribe: &mut Scribe<'_>) {
         while let Some(early) = self.timely.pop_front() {
             if let Ok(head) = serde_json::from_str::<Head<'_>>(&early) {
@@ -186,7 +186,7 @@ impl Acp {
         }
     }
 
-    /// Whether a line belongs to a session that will soon get its name.
+    /// Whether a line belongs to a session that will soon get its id.
     fn is_early(&self, head: &Head<'_>) -> bool {
         if self.early.len() >= EARLY_LIMIT || !self.calls.awaits_name() {
             return false;

@@ -20,7 +20,7 @@ use crate::kit::Scribe;
 const MODE: &str = "mode";
 /// The setting for the model.
 const MODEL: &str = "model";
-/// The setting for how hard the model thinks.
+/// The setting for the effort of the model.
 const EFFORT: &str = "thought_level";
 
 /// Who answers the agent's requests for permission.
@@ -69,7 +69,7 @@ impl AcpSettings {
         self.options.iter().find(|option| is(option, setting))
     }
 
-    /// Our name of a model: the agent's id, or the title if the id is not for people.
+    /// Our name of a model: the agent's id, or the title if people cannot read the id.
     fn shown<'a>(&'a self, id: &'a str) -> &'a str {
         let readable = id.chars().all(|c| c.is_ascii_alphanumeric() || "-._:/@[]+ ".contains(c));
         let names = self.model_names();
@@ -273,7 +273,7 @@ impl Acp {
         }
     }
 
-    /// Sets how hard the agent thinks.
+    /// Sets the effort of the agent.
     pub(super) fn settle_effort(&mut self, native: &str, effort: String, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         if conversation.settings.option(EFFORT).is_none() {

@@ -1,6 +1,6 @@
-//! Tool calls. Facts about a call come in pieces from three sources, in any order and more than once:
-//! `tool_call`, `tool_call_update` and the request for permission. The driver merges each piece into what it
-//! knows.
+//! Tool calls. Facts about a call come in parts from three sources, in any order and more than once:
+//! `tool_call`, `tool_call_update` and the request for permission. The driver merges each part into the known
+//! facts.
 
 use longshore_model::command::Attachment;
 use longshore_model::event::{Body, Draft};
@@ -16,7 +16,7 @@ use crate::acp::rows::ToolNameSource;
 use crate::acp::wire::{PlanEntry, ToolPart};
 use crate::kit::Scribe;
 
-/// The source of a piece.
+/// The source of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     /// `tool_call`.
@@ -38,7 +38,7 @@ pub(super) struct AcpToolCall {
     pub title: String,
     /// Whether the call has begun its work.
     pub begun: bool,
-    /// Whether somebody denied the call.
+    /// Whether a person denied the call.
     pub denied: bool,
     /// The changes of the call.
     pub edits: Vec<Edit>,
@@ -58,7 +58,7 @@ pub(super) struct AcpToolCall {
 }
 
 impl AcpConversation {
-    /// Merges a piece into a call, and emits what is new. Returns the item of the call.
+    /// Merges a part into a call, and emits what is new. Returns the item of the call.
     pub(super) fn tool_told(
         &mut self,
         mut part: ToolPart,
@@ -131,13 +131,13 @@ impl AcpConversation {
             // Content that arrives before a call begins shows what the call will do.
             Source::Call | Source::Wish => ends.is_some(),
         };
-        // One agent puts its model's description of the command there.
+        // One agent puts its model's description of the command into the content.
         let described = tool.call.input["description"].as_str();
         let printed = outputs::printed(content).filter(|text| prints && Some(text.as_str()) != described);
         let todos = if before.0.input == tool.call.input { None } else { todos_in(&tool.call.input) };
         let cwd = &self.cwd;
         // The approval shows the change itself, so the item need not. The item never shows a part of a change
-        // whose place nobody knows.
+        // at an unknown place.
         let shows = source != Source::Wish && tool.edits.iter().all(|edit| !edit.is_stray());
         let attached = outputs::attachments_in(content);
         if !attached.is_empty() {
@@ -167,7 +167,7 @@ impl AcpConversation {
         Some(item)
     }
 
-    /// A terminal printed something, which is output of the call that runs in it.
+    /// Handles output of a terminal. It is output of the call that runs in it.
     pub(super) fn terminal_told(
         &mut self,
         terminal: &str,
@@ -348,7 +348,7 @@ fn is_empty(input: &Value) -> bool {
     input.is_null() || input.as_object().is_some_and(serde_json::Map::is_empty)
 }
 
-/// The plan that a call writes down, for agents that have only a tool for plans.
+/// The plan in the arguments of a call, for agents that have only a tool for plans.
 fn todos_in(input: &Value) -> Option<Vec<PlanEntry>> {
     let todos = input.get("todos")?.as_array()?;
     let word = |todo: &Value, name: &str| todo[name].as_str().unwrap_or_default().to_owned();

@@ -15,7 +15,7 @@ use crate::acp::wire::{PromptCapabilities, Prompted};
 use crate::kit::Scribe;
 
 impl Acp {
-    /// A session has a prompt. The prompt waits while the driver changes settings.
+    /// Handles a prompt of the session. The prompt waits while the driver changes settings.
     pub(super) fn prompt(&mut self, native: &str, turn: TurnId, said: AcpPrompt, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         conversation.fall_silent(scribe);
@@ -24,7 +24,7 @@ impl Acp {
         self.say_held(native, scribe);
     }
 
-    /// Sends the waiting prompt, once nothing stands in its way.
+    /// Sends the waiting prompt, once no change of a setting is under way.
     pub(super) fn say_held(&mut self, native: &str, scribe: &mut Scribe<'_>) {
         let Some(conversation) =
             self.conversations.get_mut(native).filter(|conversation| conversation.settling == 0)

@@ -1,4 +1,4 @@
-//! `session/update`: what the agent says, thinks and plans, and what it reports about itself.
+//! `session/update`: the agent's messages, thoughts and plans, and its reports about itself.
 
 use longshore_model::capability::SlashCommand;
 use longshore_model::event::{Body, Draft};
@@ -57,7 +57,7 @@ impl Acp {
             "tool_call_update" => {
                 let part: ToolPart = serde_json::from_str(update)?;
                 conversation.tool_told(part, Source::Update, self.row.quirks.names, scribe);
-                // A person's request may wait for this.
+                // A request to a person may wait for this call.
                 self.ask_held(scribe);
                 Ok(())
             }
@@ -111,7 +111,7 @@ impl Acp {
 impl AcpConversation {
     fn heard(&mut self, thought: bool, chunk: &Chunk<'_>, scribe: &mut Scribe<'_>) {
         let text = chunk.content.words();
-        // Some agents begin every message with an empty piece.
+        // Some agents begin every message with an empty chunk.
         if !text.is_empty() {
             self.speak(thought, chunk.message_id.map(RawValue::get), text, scribe);
         }

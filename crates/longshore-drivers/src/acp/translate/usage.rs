@@ -59,7 +59,7 @@ impl AcpConversation {
         (Some(total.since(&before)), cost)
     }
 
-    /// The usage of one answer of the model. One agent reports it beside a piece of the answer.
+    /// Handles the usage of one answer of the model. One agent reports it beside a chunk of the answer.
     pub(super) fn answer_used(&mut self, told: TokenUsage, scribe: &mut Scribe<'_>) {
         let used = tokens(told, Usage::default());
         let Some(turn) = &mut self.turn else { return };

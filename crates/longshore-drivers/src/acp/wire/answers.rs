@@ -1,11 +1,11 @@
-//! The agent's answers to our requests.
+//! The agent's responses to the driver's requests.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::empty;
 
-/// The answer to `initialize`.
+/// The response to `initialize`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -18,7 +18,7 @@ pub struct Greeting {
     pub agent_info: AgentInfo,
 }
 
-/// What the agent can do. An object, empty or not, is a yes; null is a no.
+/// The agent's capabilities. An object, empty or not, means yes. Null means no.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -33,7 +33,7 @@ pub struct AgentCapabilities {
     pub mcp_capabilities: McpCapabilities,
 }
 
-/// How servers of tools may be reached besides over pipes.
+/// The transports for MCP servers besides pipes.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -42,7 +42,7 @@ pub struct McpCapabilities {
     pub http: bool,
 }
 
-/// What a prompt may hold besides text and links.
+/// The content that a prompt may have besides text and links.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -55,7 +55,7 @@ pub struct PromptCapabilities {
     pub embedded_context: bool,
 }
 
-/// What can be done with sessions besides talking.
+/// The session methods that the agent supports besides prompts.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -76,26 +76,26 @@ pub struct AuthMethod {
     pub name: String,
     #[serde(deserialize_with = "empty")]
     pub description: String,
-    /// `agent` when it is missing, `terminal`, `env_var`.
+    /// `agent` if it is missing, `terminal`, `env_var`.
     #[serde(rename = "type", deserialize_with = "empty")]
     pub kind: String,
-    /// The variables that it reads.
+    /// The environment variables that this method reads.
     #[serde(deserialize_with = "empty")]
     pub vars: Vec<AuthVar>,
     #[serde(rename = "_meta", deserialize_with = "empty")]
     pub meta: Value,
 }
 
-/// A variable of the environment.
+/// An environment variable.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct AuthVar {
-    /// Its name.
+    /// The name of the variable.
     #[serde(deserialize_with = "empty")]
     pub name: String,
 }
 
-/// Who it is.
+/// The agent's name and version.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -105,20 +105,21 @@ pub struct AgentInfo {
     pub version: Option<String>,
 }
 
-/// The answer to `session/new`, `session/load`, `session/resume`, `session/fork` and `session/set_config_option`.
+/// The response to `session/new`, `session/load`, `session/resume`, `session/fork` and
+/// `session/set_config_option`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct Opened {
-    /// Missing where we named it ourselves.
+    /// Missing if the driver's request named the session.
     pub session_id: Option<String>,
     pub modes: Option<Modes>,
     pub config_options: Option<Vec<ConfigOption>>,
-    /// No longer part of the protocol, and still all that some agents have.
+    /// The protocol no longer has this field, but some agents have only this one.
     pub models: Option<Models>,
 }
 
-/// The modes that a session can be in.
+/// The modes of a session.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -129,16 +130,16 @@ pub struct Modes {
     pub available_modes: Vec<ModeOffered>,
 }
 
-/// A mode.
+/// A mode that the agent offers.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ModeOffered {
-    /// Its name.
+    /// The id of the mode.
     #[serde(deserialize_with = "empty")]
     pub id: String,
 }
 
-/// The models that a session can think with.
+/// The models of a session.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -149,7 +150,7 @@ pub struct Models {
     pub available_models: Vec<ModelOffered>,
 }
 
-/// A model.
+/// A model that the agent offers.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -162,17 +163,17 @@ pub struct ModelOffered {
     pub description: String,
 }
 
-/// Something that can be set.
+/// A setting of the session.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct ConfigOption {
     #[serde(deserialize_with = "empty")]
     pub id: String,
-    /// `mode`, `model`, `thought_level` or a word of the agent's own.
+    /// `mode`, `model`, `thought_level` or a category of the agent.
     #[serde(deserialize_with = "empty")]
     pub category: String,
-    /// A word, or a boolean.
+    /// A string or a boolean.
     #[serde(deserialize_with = "empty")]
     pub current_value: Value,
     /// Values, or groups of values.
@@ -180,7 +181,7 @@ pub struct ConfigOption {
     pub options: Vec<ConfigValue>,
 }
 
-/// A value that an option can have, or a group of such.
+/// A value of a setting, or a group of values.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -195,7 +196,7 @@ pub struct ConfigValue {
     pub options: Vec<ConfigValue>,
 }
 
-/// The answer to `session/prompt`.
+/// The response to `session/prompt`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -208,7 +209,8 @@ pub struct Prompted {
     pub meta: Value,
 }
 
-/// Counts of tokens. With some agents the input holds what came from the cache, with others it does not; the total tells.
+/// Counts of tokens. Some agents count cached tokens in the input, others do not. The total shows which of
+/// the two.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -221,7 +223,7 @@ pub struct TokenUsage {
     pub total_tokens: Option<u64>,
 }
 
-/// The answer to `session/list`.
+/// The response to `session/list`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]

@@ -1,4 +1,4 @@
-//! The agent's requests to us.
+//! The agent's requests to the driver.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub struct ApprovalParams {
     pub options: Vec<PermissionOption>,
 }
 
-/// One answer to choose.
+/// One offered answer.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -41,7 +41,7 @@ pub struct FileAsked {
     pub content: String,
 }
 
-/// `terminal/create` and all that is asked of a terminal.
+/// `terminal/create`, and the other requests about a terminal.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -58,7 +58,7 @@ pub struct TerminalAsked {
     pub output_byte_limit: Option<u64>,
 }
 
-/// A variable.
+/// An environment variable.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -69,7 +69,7 @@ pub struct EnvVar {
     pub value: String,
 }
 
-/// `elicitation/create`, and `elicitation/complete` which names one.
+/// `elicitation/create`, and `elicitation/complete`, which names an elicitation.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -87,7 +87,7 @@ pub struct Elicitation {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Withdrawn<'a> {
-    /// Which request of theirs.
+    /// The agent's request that is withdrawn.
     #[serde(borrow)]
     pub request_id: Option<&'a serde_json::value::RawValue>,
 }

@@ -15,7 +15,7 @@ pub struct Updated<'a> {
     /// The session.
     #[serde(borrow)]
     pub session_id: Cow<'a, str>,
-    /// The update; its tag says which kind it is.
+    /// The update. Its tag says its kind.
     #[serde(borrow)]
     pub update: &'a RawValue,
 }
@@ -23,12 +23,12 @@ pub struct Updated<'a> {
 /// The tag of an update.
 #[derive(Debug, Deserialize)]
 pub struct Tag<'a> {
-    /// `agent_message_chunk` and the like.
+    /// `agent_message_chunk` and similar words.
     #[serde(borrow, rename = "sessionUpdate")]
     pub kind: Cow<'a, str>,
 }
 
-/// `agent_message_chunk` and its kin: the line that comes by the thousand.
+/// `agent_message_chunk` and the other chunks, which are the most frequent lines.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Chunk<'a> {
@@ -50,11 +50,11 @@ impl Chunk<'_> {
     }
 }
 
-/// Additional data of a piece: the tokens that an answer of the model has used.
+/// Additional data of a chunk: the tokens of one answer of the model.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ChunkMeta {
-    /// Of one answer.
+    /// The tokens of one answer.
     pub usage: Option<TokenUsage>,
 }
 
@@ -74,7 +74,7 @@ pub struct Block<'a> {
     pub resource: Option<Resource>,
 }
 
-/// What is embedded in a piece of content.
+/// A resource that a piece of content embeds.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -138,7 +138,7 @@ impl ToolPart {
     }
 }
 
-/// What a call shows.
+/// Content that a tool call shows.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -146,7 +146,7 @@ pub struct ToolContent {
     /// `content`, `diff`, `terminal`.
     #[serde(rename = "type", deserialize_with = "empty")]
     pub kind: String,
-    /// Of `content`: a [`Block`].
+    /// The content of kind `content`: a [`Block`].
     pub content: Option<Box<RawValue>>,
     #[serde(deserialize_with = "empty")]
     pub path: String,
@@ -155,7 +155,7 @@ pub struct ToolContent {
     pub new_text: String,
     #[serde(deserialize_with = "empty")]
     pub terminal_id: String,
-    /// Of `diff`, with one agent: `{"kind":"add"}`, `modify`, `delete`.
+    /// For kind `diff`, one agent sends `{"kind":"add"}`, `modify` or `delete`.
     #[serde(rename = "_meta", deserialize_with = "empty")]
     pub meta: Value,
 }
@@ -173,12 +173,12 @@ pub struct Location {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Plan {
-    /// All steps.
+    /// All steps of the plan.
     #[serde(deserialize_with = "empty")]
     pub entries: Vec<PlanEntry>,
 }
 
-/// One step.
+/// One step of a plan.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct PlanEntry {
@@ -194,7 +194,7 @@ pub struct PlanEntry {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Commands {
-    /// All of them.
+    /// All commands of the session.
     #[serde(deserialize_with = "empty")]
     pub available_commands: Vec<Command>,
 }

@@ -1,54 +1,54 @@
-//! Branches of a conversation. Every line of a transcript names its previous line, and two terminals that
-//! continue one conversation at the same time continue from the same line.
+//! Branches of a conversation. Every line of a transcript names its previous line. If two terminals continue
+//! one conversation at the same time, both continue from the same line.
 
 use std::collections::HashMap;
 
-/// What people are told when two turns ran at the same time.
+/// The notice that two turns ran at the same time.
 pub(super) const AT_THE_SAME_TIME: &str = "Two terminals went on with this conversation at the same time, which made \
      two branches of it. The next prompt goes on with the branch that was written last; Claude Code no longer \
      remembers the other.";
 
-/// A turn, by its place among all that the transcript has; none is zero.
+/// A turn, by its number in the transcript. Zero means no turn.
 pub(super) type TurnPlace = usize;
 
-/// Which turn each line belongs to, and which turns come before each turn.
+/// The turn of each line, and the turn before each turn.
 #[derive(Debug, Default)]
 pub(super) struct Branches {
     turns: Vec<BranchTurn>,
     lines: HashMap<Box<str>, TurnPlace>,
-    /// The turn that was begun last with what somebody said.
+    /// The last turn that a prompt began.
     last_prompt: TurnPlace,
     prompts: u32,
 }
 
 #[derive(Debug)]
 struct BranchTurn {
-    /// The turn that it follows on.
+    /// The turn before this one.
     before: TurnPlace,
-    /// How many prompts led to it, with its own.
+    /// How many prompts led to this turn, with its own.
     prompts: u32,
 }
 
 impl Branches {
-    /// A line was written, in a turn.
+    /// Notes a line of a turn.
     pub(super) fn line(&mut self, uuid: &str, turn: TurnPlace) {
         self.lines.insert(uuid.into(), turn);
     }
 
-    /// The turn that a line belongs to; none when it was never seen, as in a conversation that was made shorter.
+    /// The turn of a line. None if the line is unknown, as in a compacted conversation.
     pub(super) fn turn_of(&self, uuid: Option<&str>) -> Option<TurnPlace> {
         uuid.and_then(|uuid| self.lines.get(uuid)).copied()
     }
 
-    /// A turn begins after another one: its place.
+    /// Begins a turn after another one, and returns its number.
     pub(super) fn begin(&mut self, before: TurnPlace) -> TurnPlace {
         let prompts = self.known(before).map_or(0, |known| known.prompts);
         self.turns.push(BranchTurn { before, prompts });
         self.turns.len()
     }
 
-    /// The turn that was begun last begins with a prompt: how many prompts before it are on another branch. None when it
-    /// follows on the last one.
+    /// Notes that the latest turn begins with a prompt. Returns how many earlier prompts are on another
+    /// branch. None if the turn follows the last prompt.
     pub(super) fn prompt(&mut self) -> Option<u32> {
         let turn = self.turns.len();
         let before = self.turns.last()?.before;
@@ -63,12 +63,12 @@ impl Branches {
         (!follows && left_out > 0).then_some(left_out)
     }
 
-    /// The turn that somebody began last.
+    /// The last turn that a prompt began.
     pub(super) fn last_prompt(&self) -> TurnPlace {
         self.last_prompt
     }
 
-    /// Whether the turn that somebody began last comes before this one, or is it.
+    /// Whether the last turn that a prompt began is this turn, or comes before it.
     pub(super) fn has_all_before(&self, turn: TurnPlace) -> bool {
         self.leads_to(self.last_prompt, turn)
     }
@@ -85,7 +85,7 @@ impl Branches {
     }
 }
 
-/// What people are told of a branch.
+/// The notice that a prompt began another branch.
 pub(super) fn branched(left_out: u32) -> String {
     let prompts = match left_out {
         1 => "The prompt before it is".to_owned(),

@@ -7,16 +7,17 @@ use serde_json::Value;
 use crate::claude::translate::tools::text_of;
 use crate::claude::wire::Tokens;
 
-/// What the transcript says when somebody stopped the turn; there are words about a tool after it sometimes.
+/// The transcript's text for a stopped turn. Sometimes words about a tool follow.
 pub(super) const INTERRUPTED: &str = "[Request interrupted by user";
-/// How words begin that the program puts into a person's mouth.
+/// How texts begin that Claude Code writes as if a person had sent them.
 const OF_PROGRAM: [&str; 3] = ["<local-command-", "<bash-", "<system-reminder>"];
-/// How a command begins that the program itself answers; those for the model begin with their message.
+/// How a command begins that Claude Code itself answers. A command for the model begins with its message.
 const LOCAL_COMMAND: &str = "<command-name>";
-/// What the program answers in the model's place, when it goes on after a prompt that has no answer (yet).
+/// Claude Code's own answer instead of the model's. It writes this when it continues after a prompt without
+/// an answer.
 const NO_ANSWER: &str = "No response requested.";
 
-/// A line: all fields of all kinds that we have a word for.
+/// A line, with the fields of all kinds that the reader knows.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct TranscriptLine {
@@ -52,19 +53,19 @@ pub(super) struct TranscriptMessage {
 }
 
 impl TranscriptMessage {
-    /// Whether the program itself wrote it, where the model had nothing to say.
+    /// Whether Claude Code wrote the message itself, because the model had nothing to say.
     pub(super) fn is_no_answer(&self) -> bool {
         self.model.as_deref().is_some_and(of_program) && text_of(&self.content) == NO_ANSWER
     }
 
-    /// The model that it is of.
+    /// The model that wrote the message.
     pub(super) fn model(&self) -> Option<&String> {
         self.model.as_ref().filter(|model| !of_program(model))
     }
 }
 
 impl TranscriptLine {
-    /// What somebody said, if that is what the line tells.
+    /// The prompt of a person, if the line contains one.
     pub(super) fn prompt(&self) -> Option<String> {
         let message = self.message.as_ref().filter(|_| self.kind == "user" && !self.is_meta)?;
         let text = text_of(&message.content);
@@ -77,19 +78,19 @@ impl TranscriptLine {
         said.then(|| typed(&text)).filter(|text| !text.is_empty() || has(&message.content, "image"))
     }
 
-    /// It is a command that the program answers without the model. It also stands here when nobody typed it: a change of the
-    /// model is written down as `/model`.
+    /// Whether the line is a command that Claude Code answers without the model. Perhaps nobody typed it:
+    /// Claude Code also records a change of the model as `/model`.
     pub(super) fn is_local_command(&self) -> bool {
         self.message.as_ref().is_some_and(|message| text_of(&message.content).starts_with(LOCAL_COMMAND))
     }
 
-    /// The program tells the agent of work in the background, which begins a turn.
+    /// Whether Claude Code tells the model about background work. That begins a turn.
     pub(super) fn is_notification(&self, text: &str) -> bool {
         self.origin["kind"] == "task-notification" || text.starts_with("<task-notification>")
     }
 }
 
-/// A slash command as it was typed: the transcript has it in tags.
+/// A slash command as a person typed it. The transcript has it in tags.
 pub(super) fn typed(text: &str) -> String {
     let inside = |tag: &str| {
         let (_, rest) = text.split_once(&format!("<{tag}>"))?;
@@ -120,7 +121,7 @@ pub(super) fn images_of(content: &Value) -> Vec<Attachment> {
     parts.filter_map(image).collect()
 }
 
-/// Whether a message is the program's own, in the model's place.
+/// Whether Claude Code itself wrote the message, instead of a model.
 fn of_program(model: &str) -> bool {
     model.starts_with('<')
 }

@@ -1,4 +1,4 @@
-//! Reads Claude Code's transcripts: `projects/<folder>/<session>.jsonl`, and those of its sub-agents in
+//! Reads Claude Code's transcripts: `projects/<folder>/<session>.jsonl`, and its sub-agents' transcripts in
 //! `projects/<folder>/<session>/subagents/agent-<agent>.jsonl`.
 //!
 //! A transcript has one line per block of a message; lines of one message have the same `message.id`. No line
@@ -45,7 +45,7 @@ impl Records for Transcripts {
         let name = file.file_name()?.to_str()?.strip_suffix(".jsonl")?;
         match parent_of(file) {
             Some(_) => name.strip_prefix("agent-").map(str::to_owned),
-            // Old versions kept sub-agents beside the sessions, and did not say whose they were.
+            // Old versions kept sub-agents beside the sessions, and did not name their sessions.
             None => (!name.is_empty() && !name.starts_with("agent-")).then(|| name.to_owned()),
         }
     }
@@ -79,14 +79,14 @@ impl Records for Transcripts {
     }
 }
 
-/// The session of which this is a sub-agent's transcript.
+/// The session of a sub-agent's transcript.
 fn parent_of(file: &Path) -> Option<NativeId> {
     let folder = file.parent()?;
     let session = folder.parent()?.file_name()?.to_str()?;
     (folder.file_name()? == CHILDREN).then(|| session.to_owned())
 }
 
-/// What a sub-agent was called for, which is kept beside its transcript.
+/// The description of a sub-agent's task. It is in a file beside the transcript.
 fn told_title(file: &Path) -> Option<String> {
     #[derive(Deserialize)]
     struct Meta {

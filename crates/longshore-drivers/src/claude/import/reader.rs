@@ -18,38 +18,38 @@ use crate::claude::translate::tools::text_of;
 use crate::claude::translate::usage::{sum, usage_of};
 use crate::import::{Reading, RecordNames, RecordReader};
 
-/// How the program's own answer to a slash command begins.
+/// How Claude Code's own answer to a slash command begins.
 const ANSWERED_BY_PROGRAM: &str = "<local-command-stdout>";
-/// How many turns are remembered of which another terminal may tell more.
+/// How many earlier turns are kept because another terminal may continue them.
 const SET_ASIDE: usize = 16;
-/// What people are told when the conversation was shortened.
+/// The notice that the conversation was compacted.
 const COMPACTED: &str = "Claude Code compacted the conversation to make room.";
 
 /// Reads a transcript.
 #[derive(Debug)]
 pub struct Transcript {
     pub(super) names: RecordNames,
-    /// How many lines there were.
+    /// How many lines were read.
     lines: u64,
     pub(super) cwd: String,
     branch: Option<String>,
     model: Option<String>,
-    /// A person gave it a name.
+    /// Whether a person gave the conversation a title.
     named: bool,
     branches: Branches,
     pub(super) turn: Option<TranscriptTurn>,
-    /// The turns before it: another terminal may still be in one of them.
+    /// The earlier turns. Another terminal may still continue one of them.
     aside: VecDeque<TranscriptTurn>,
-    /// What all messages used but the last.
+    /// The tokens of all messages except the last.
     spent: Usage,
-    /// The message that was counted last, and what it used.
+    /// The message that was counted last, and its tokens.
     counted: Option<(String, Usage)>,
     told: Usage,
-    /// The sub-agents that work.
+    /// The running sub-agents.
     pub(super) children: HashSet<String>,
 }
 
-/// A turn; one that has ended is kept for the rest of the message that ended it.
+/// A turn. A turn that has ended is kept for the rest of the message that ended it.
 #[derive(Clone, Debug)]
 pub(super) struct TranscriptTurn {
     place: TurnPlace,
@@ -57,12 +57,12 @@ pub(super) struct TranscriptTurn {
     pub(super) id: TurnId,
     /// The calls that have not ended.
     pub(super) tools: HashMap<String, TranscriptCall>,
-    /// It was said that it is on a branch of its own.
+    /// Whether a notice has said that the turn is on its own branch.
     branched: bool,
     started: Timestamp,
-    /// The message that ended it.
+    /// The message that ended the turn.
     ended_by: Option<String>,
-    /// The last thing in it is what the agent said.
+    /// Whether the last message of the turn is an answer of the agent.
     answered: bool,
     usage_before: Usage,
 }
@@ -81,7 +81,7 @@ impl RecordReader for Transcript {
             self.go_on_with(line.parent_uuid.as_deref());
         }
         match line.kind.as_str() {
-            // Old versions told of sub-agents among the lines of the session.
+            // Old versions wrote the lines of sub-agents into the session's transcript.
             _ if elsewhere => {}
             "user" => self.user(&line, reading),
             "assistant" => self.assistant(&line, reading),
@@ -90,7 +90,7 @@ impl RecordReader for Transcript {
                 let turn = self.running();
                 reading.say(Draft::new(Body::Notice { level: NoticeLevel::Info }).turn(turn).text(COMPACTED));
             }
-            // A name that a person gave stays.
+            // A title that a person gave stays.
             "custom-title" | "ai-title" if line.kind == "custom-title" || !self.named => {
                 self.named |= line.kind == "custom-title";
                 if let Some(title) = line.custom_title.clone().or_else(|| line.ai_title.clone()) {
@@ -117,14 +117,14 @@ impl RecordReader for Transcript {
         self.end_unsaid(reading);
     }
 
-    /// Older versions do not write why a message ended.
+    /// Older versions do not record why a message ended.
     fn seems_done(&self) -> bool {
         self.turn.as_ref().is_some_and(|turn| turn.answered)
     }
 }
 
 impl Transcript {
-    /// A reader of the transcript of that session, or sub-agent.
+    /// A reader of the transcript of this session or sub-agent.
     pub fn new(native: &str) -> Self {
         Self {
             names: RecordNames::of(NAME, native),
@@ -148,7 +148,7 @@ impl Transcript {
         if let Some(text) = line.prompt() {
             self.end_unsaid(reading);
             self.begin(line, reading);
-            // Words that no person said have a name of the program's own.
+            // Prompts that no person sent have an origin of Claude Code. Their ids are not ours.
             reading.prompt =
                 line.uuid.as_ref().filter(|_| line.origin.is_null()).and_then(|uuid| uuid.parse().ok());
             reading.by_program = line.is_local_command();
@@ -241,14 +241,14 @@ impl Transcript {
             }
         }
         self.count(line, message, reading);
-        // A thought is never the end: what comes of it follows in the same message.
+        // A thought is never the end of a turn, because the answer follows in the same message.
         let ends = matches!(message.stop_reason.as_deref(), Some("end_turn" | "stop_sequence" | "refusal"));
         if ends && !thinks && self.turn.as_ref().is_some_and(|turn| turn.ended_by.is_none()) {
             self.end(TurnEnd::of(TurnOutcome::Completed), message.id.clone(), reading);
         }
     }
 
-    /// Words that somebody said while the turn ran are attached to it.
+    /// Prompts that a person sent during the turn are attached to the turn.
     fn attached(&mut self, line: &TranscriptLine, reading: &mut Reading) {
         let attachment = &line.attachment;
         let is_prompt = attachment["type"] == "queued_command"
@@ -306,7 +306,7 @@ impl Transcript {
         }
     }
 
-    /// A line follows on one of another turn than the last line did: another terminal wrote it.
+    /// Continues with another turn if the line follows a line of that turn. Another terminal wrote it.
     fn go_on_with(&mut self, parent: Option<&str>) {
         let Some(place) = self.branches.turn_of(parent) else { return };
         let is_it = |turn: &TranscriptTurn| turn.place == place;
@@ -319,7 +319,8 @@ impl Transcript {
         }
     }
 
-    /// The model answers in a turn after which another one was begun: that one did not end it, and runs at the same time.
+    /// Reopens a turn if the model answers in it after another turn has begun. The other turn did not end it,
+    /// and runs at the same time.
     fn reopen(&mut self, reading: &mut Reading) {
         let Some(turn) = &mut self.turn else { return };
         if self.branches.has_all_before(turn.place) {
@@ -343,7 +344,7 @@ impl Transcript {
         reading.say(draft);
     }
 
-    /// The turn is over, though no line says so: by what stands last in it.
+    /// Ends the turn although no line says so. The outcome depends on its last line.
     fn end_unsaid(&mut self, reading: &mut Reading) {
         if let Some(turn) = self.turn.as_ref().filter(|turn| turn.ended_by.is_none()) {
             let outcome = if turn.answered { TurnOutcome::Completed } else { TurnOutcome::Interrupted };
@@ -351,7 +352,8 @@ impl Transcript {
         }
     }
 
-    /// The tokens of a message stand in each of its lines, and in older versions grow from line to line.
+    /// Counts the tokens of a message. Each line of a message has them. In older versions, they grow from
+    /// line to line.
     fn count(&mut self, line: &TranscriptLine, message: &TranscriptMessage, reading: &mut Reading) {
         let Some(used) = message.usage.map(usage_of).filter(|used| used.input.unwrap_or(0) > 0) else {
             return;
@@ -369,7 +371,7 @@ impl Transcript {
         }
     }
 
-    /// Where the session stands: its folder, and its branch if that is another one now.
+    /// Notes the folder of the session, and its branch if that has changed.
     fn stands(&mut self, line: &TranscriptLine, reading: &mut Reading) {
         if let Some(cwd) = &line.cwd {
             self.cwd.clone_from(cwd);
@@ -384,7 +386,7 @@ impl Transcript {
         }
     }
 
-    /// The turn that things belong to.
+    /// The running turn.
     fn running(&self) -> Option<TurnId> {
         self.turn.as_ref().filter(|turn| turn.ended_by.is_none()).map(|turn| turn.id)
     }
@@ -404,12 +406,12 @@ impl Transcript {
     }
 }
 
-/// Of no turn, since one of those that it is about may be in the log already.
+/// The notice belongs to no turn, because the log may already contain one of the turns that it is about.
 fn warn(text: String, reading: &mut Reading) {
     reading.say(Draft::new(Body::Notice { level: NoticeLevel::Warning }).text(text));
 }
 
-/// Why a turn failed, as far as the words tell.
+/// Why a turn failed, guessed from the error's text.
 fn code_of(text: &str) -> TurnErrorCode {
     let has = |word: &str| text.contains(word);
     if has("429") || has("rate limit") {

@@ -1,4 +1,5 @@
-//! Tool calls in a transcript: a block of the agent begins a call, a block of the answer ends it.
+//! Tool calls in a transcript. A block of the agent's message begins a call, and a block of the user's
+//! message ends it.
 
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::{ItemId, TurnId};
@@ -14,9 +15,9 @@ use crate::claude::translate::tools::{
 };
 use crate::import::Reading;
 
-/// How the model is told of a call that somebody refused.
+/// How the result begins that tells the model of a refused call.
 const REFUSED: &str = "The user doesn't want to ";
-/// How many calls of a turn may wait for their ends.
+/// How many calls of a turn may be unfinished.
 const WAITING: usize = 1_000;
 
 /// A call that has not ended.
@@ -70,7 +71,7 @@ impl Transcript {
                 }
                 None => said,
             },
-            // The rest is told to the model alone: how to speak to the sub-agent again.
+            // The rest is only for the model: how it can write to the sub-agent again.
             ToolKind::Delegate if data["content"].is_array() => text_of(&data["content"]),
             ToolKind::Delegate => said.lines().next().unwrap_or_default().to_owned(),
             ToolKind::Execute
@@ -100,14 +101,14 @@ impl Transcript {
         reading.say(place(Draft::new(Body::ToolFinished(outcome))).text(output));
         let todos = data["newTodos"].as_array().or_else(|| input["todos"].as_array());
         if let Some(todos) = todos.filter(|_| name == "TodoWrite") {
-            // One list for each turn, however often it changes.
+            // Each turn has one list, however often it changes.
             let (turn, item) = self.place("todos");
             let steps = todos.iter().map(step_of).collect();
             reading.say(Draft::new(Body::PlanUpdated { steps }).turn(turn).item(item));
         }
     }
 
-    /// The call gave work to a sub-agent, which has a transcript of its own.
+    /// The call delegated work to a sub-agent, which has its own transcript.
     fn delegated(
         &mut self,
         agent: &str,
@@ -128,7 +129,7 @@ impl Transcript {
         }
     }
 
-    /// The program tells the agent what became of work in the background.
+    /// Claude Code tells the agent how background work ended.
     pub(super) fn child_ended(&mut self, notification: &str, reading: &mut Reading) {
         let inside = |tag: &str| {
             let (_, rest) = notification.split_once(&format!("<{tag}>"))?;

@@ -23,7 +23,7 @@ pub(super) struct AnnouncedCall {
     input: Value,
 }
 
-/// Whether such a call never runs beside other calls.
+/// Whether a call of this kind never runs beside other calls.
 fn runs_alone(kind: ToolKind) -> bool {
     match kind {
         ToolKind::Execute | ToolKind::Edit | ToolKind::Delete | ToolKind::Move => true,

@@ -1,11 +1,11 @@
-//! Approvals: what Claude asks before it acts, and the form of a decision on its wire.
+//! Approvals: Claude's requests before it acts, and the form of a decision on its wire.
 //!
-//! A yes must contain the arguments, and a no must contain a reason. Claude stores the rules that it suggests
-//! for "always", but then does not follow them. So the driver offers "for this session": a rule for the whole
-//! tool, or for changes of files the mode that allows them without asking. A request need not belong to a
-//! running turn: a sub-agent in the background asks at any time.
+//! An allowance must contain the arguments, and a denial must contain a reason. Claude stores the rules that
+//! it suggests for "always", but then does not follow them. So for "for this session", the driver offers a
+//! rule for the whole tool. For changes of files, it offers the mode that allows them without asking. A
+//! request need not belong to a running turn: a sub-agent in the background sends requests at any time.
 //!
-//! A person who is to allow a change must see the change. So the driver first lets the anchor read the file.
+//! To allow a change, a person must see the change. So the driver first lets the anchor read the file.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -64,12 +64,12 @@ pub(super) struct ClaudeRequest {
     pub session: SessionId,
     pub turn: Option<TurnId>,
     pub what: ClaudeRequestKind,
-    /// The arguments, which a yes must repeat.
+    /// The arguments, which an allowance must repeat.
     pub input: Value,
     /// The tool call of the request.
     tool_use_id: String,
     tool_name: String,
-    /// The suggestion that makes a yes last for the session.
+    /// The suggestion that makes an allowance last for the session.
     lasting: Option<Value>,
 }
 
@@ -118,7 +118,8 @@ impl ClaudeRequests {
 }
 
 impl Claude {
-    /// Handles a request. The driver answers an unknown request with an error, which Claude takes for a no.
+    /// Handles a request. The driver answers an unknown request with an error, which Claude takes as a
+    /// denial.
     pub(super) fn requested(&mut self, line: &Line<'_>, scribe: &mut Scribe<'_>) -> Result<(), WireError> {
         let id = line.request_id.as_ref();
         if self.requests.open.contains_key(id) {
@@ -250,7 +251,7 @@ impl Claude {
         scribe.out.works.push(HostRequest { id, session, root, job });
     }
 
-    /// The anchor has read a file, or cannot read it: the driver now asks for the approval.
+    /// Handles a file that the anchor has read or cannot read. The driver now asks for the approval.
     pub(super) fn file_read(
         &mut self,
         work: HostRequestId,
@@ -365,15 +366,15 @@ impl Claude {
     }
 }
 
-/// The suggestion that makes a yes last for the session; none if a yes cannot last.
+/// The suggestion that makes an allowance last for the session. None if an allowance cannot last.
 fn lasting(request: &Request) -> Option<Value> {
     if request.tool_name == tools::EXIT_PLAN {
-        // With this yes, Claude continues in the mode that changes files without asking.
+        // With this allowance, Claude continues in the mode that changes files without asking.
         return Some(
             json!({"type": "setMode", "mode": native_mode(Mode::AutoEdit), "destination": "session"}),
         );
     }
-    // In plan mode Claude asks again, whatever the answer was.
+    // In plan mode, Claude sends the request again, whatever the answer was.
     if request.decision_reason_type.as_deref() == Some("mode") || request.tool_name == tools::ASK_USER {
         return None;
     }
@@ -382,12 +383,12 @@ fn lasting(request: &Request) -> Option<Value> {
     Some(suggested.unwrap_or_else(|| tool_rule(&request.tool_name)))
 }
 
-/// A rule for the whole tool, because Claude asks again in spite of narrower rules.
+/// A rule for the whole tool, because Claude sends the request again in spite of narrower rules.
 fn tool_rule(tool: &str) -> Value {
     json!({"type": "addRules", "rules": [{"toolName": tool}], "behavior": "allow", "destination": "session"})
 }
 
-/// The arguments as a JSON object, which Claude requires, whatever Claude sent.
+/// The arguments as a JSON object. Claude requires an object, even if it sent something else.
 pub(super) fn record(input: &Value) -> Value {
     if input.is_object() { input.clone() } else { json!({}) }
 }

@@ -7,7 +7,7 @@ use crate::kit::{Call, Pending, PendingCall, Scribe};
 
 /// How long Claude may take to answer a request.
 const ANSWER_WITHIN_MS: i64 = 30_000;
-/// How long Claude may take to start: it is a large program, and the machine may be busy.
+/// How long Claude may take to start. It is a large program, and the machine may be busy.
 const BEGIN_WITHIN_MS: i64 = 60_000;
 /// The prefix of our request ids; a number follows.
 const PREFIX: &str = "longshore-";

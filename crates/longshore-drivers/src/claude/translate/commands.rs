@@ -205,8 +205,8 @@ impl Claude {
         }
     }
 
-    /// Claude gave a prompt back before it read it. If the prompt began a turn, this turn does not exist any
-    /// longer.
+    /// Handles a prompt that Claude gave back before it read it. If the prompt began a turn, this turn no
+    /// longer exists.
     pub(super) fn taken_back(&mut self, prompt: PromptId, text: String, scribe: &mut Scribe<'_>) {
         if self.running.as_ref().is_some_and(|running| running.prompt == Some(prompt)) {
             self.finish_turn(None, scribe);

@@ -72,7 +72,7 @@ pub(super) struct ClaudeToolCall {
     /// Claude's name of the tool.
     pub name: String,
     pub call: ToolCall,
-    /// Whether somebody denied the call.
+    /// Whether a person denied the call.
     pub denied: bool,
 }
 

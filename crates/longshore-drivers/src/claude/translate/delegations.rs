@@ -20,7 +20,7 @@ use crate::kit::Scribe;
 const CHILD_LIMIT: usize = 1_000;
 
 impl Claude {
-    /// A frame of a sub-agent that nobody announced.
+    /// Handles a frame of a sub-agent without an announcement.
     pub(super) fn child_speaks(&mut self, line: &Line<'_>, scribe: &mut Scribe<'_>) {
         let call = line.parent_tool_use_id.as_ref();
         if !call.is_empty() && !self.children.contains_key(call) {
@@ -67,7 +67,7 @@ impl Claude {
         };
         let child = self.conversations[at].session;
         let began = TurnId::mint(&mut scribe.cx);
-        // The delegation comes first, so that clients know the child before it speaks.
+        // The delegation comes first, so that clients know the child before its first event.
         let agent = self.home.as_ref().map_or_else(name, |home| AgentName::clone(&home.agent));
         let delegation = Delegation { child, agent };
         let mut draft = Draft::new(Body::DelegationStarted(delegation)).turn(turn).item(item);

@@ -1,9 +1,9 @@
-//! From the first line to a session that is ready, or to the reason why it never will be; and questions that
+//! From the first line to a session that is ready, or to the reason why it never will be. Also questions that
 //! concern no session.
 //!
-//! Claude says nothing before the driver does, so the driver sends `initialize` at once. The answer makes the
-//! session ready. The driver knows the id of the conversation by then, because it has chosen the id. A
-//! process that cannot find the conversation to resume says so in a `result` and ends.
+//! Claude writes nothing before the driver does, so the driver sends `initialize` at once. The response makes
+//! the session ready. The driver knows the id of the conversation by then, because it has chosen the id. A
+//! process that cannot find the conversation to resume reports that in a `result`, and ends.
 
 use std::collections::VecDeque;
 
@@ -36,7 +36,7 @@ pub(super) struct HomeSession {
     /// The requested modes that Claude has not confirmed.
     wished: VecDeque<&'static str>,
     pub model: Option<String>,
-    /// How hard the agent thinks.
+    /// The effort of the agent.
     pub effort: Option<String>,
     pub version: Option<String>,
     /// Claude's id of the conversation.
@@ -217,7 +217,7 @@ impl Claude {
         let changed = said.model.is_some() && said.model != home.model;
         home.model = said.model.or(home.model.take());
         if !home.ready {
-            // Claude spoke before it answered, or the driver never asked.
+            // Claude sent `init` before its response, or the driver sent no `initialize`.
             self.phase = Phase::Listening;
             Self::ready(home, scribe);
         } else if renamed {
@@ -237,8 +237,8 @@ impl Claude {
         self.turn_began(scribe);
     }
 
-    /// Claude works in this mode: because the driver set it, because a person allowed it, or because Claude
-    /// changed it by itself.
+    /// Handles Claude's report of its mode. The driver set the mode, a person allowed it, or Claude changed
+    /// it by itself.
     pub(super) fn mode_told(&mut self, native: &str, scribe: &mut Scribe<'_>) {
         let Some(home) = &mut self.home else { return };
         if let Some(at) = home.wished.iter().position(|wished| *wished == native) {
@@ -284,7 +284,7 @@ impl Claude {
         self.home.as_ref().is_some_and(|home| !home.ready)
     }
 
-    /// The greeting got no answer. If Claude speaks all the same, the session continues.
+    /// The greeting got no response. If Claude has sent other lines, the session continues.
     pub(super) fn not_greeted(&mut self, text: String, scribe: &mut Scribe<'_>) {
         if self.home.is_none() || self.is_opening() {
             self.refuse(FaultCode::Timeout, text, scribe);
@@ -299,7 +299,8 @@ impl Claude {
                 self.greet(scribe);
             }
             Phase::Listening => {
-                // The driver keeps no answer; Claude answers as often as it is asked.
+                // The driver keeps no earlier response, because Claude answers `initialize` as often as it
+                // gets it.
                 self.queries.push((id, query));
                 self.calls.send(
                     "initialize",

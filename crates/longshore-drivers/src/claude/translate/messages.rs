@@ -13,7 +13,7 @@ use crate::kit::Scribe;
 
 /// Claude's text for a command without output.
 const NOTHING: &str = "(no content)";
-/// Claude's text in the name of the person who stopped it.
+/// Claude's text for a turn that a person stopped, in the form of a person's message.
 const INTERRUPTED: &str = "[Request interrupted by user";
 
 impl Claude {
@@ -26,7 +26,7 @@ impl Claude {
             self.leave_behind(at, scribe);
         }
         if let Some(error) = line.error {
-            // The model did not write this. The end of the turn says the same, with the reason.
+            // The model did not write this. The end of the turn reports the same error, with the reason.
             let word = serde_json::from_str::<Value>(error.get())?;
             if let Some(running) = self.running.as_mut().filter(|_| at == MAIN) {
                 running.trouble = word.as_str().map(str::to_owned);
@@ -108,7 +108,7 @@ impl Claude {
         Some(item)
     }
 
-    /// Messages in the name of the user: our own prompts, results of tools, and the task of a sub-agent.
+    /// Messages of the role `user`: our own prompts, results of tools, and the task of a sub-agent.
     pub(super) fn user(&mut self, line: &Line<'_>, scribe: &mut Scribe<'_>) -> Result<(), WireError> {
         if line.is_replay {
             self.taken(&line.uuid);

@@ -1,16 +1,16 @@
-//! The driver: translates Claude's lines into the vocabulary of the waist, and back.
+//! The driver: translates Claude's lines into events, and commands into lines.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `calls` | the driver's requests, and what their answers mean |
 //! | `conversation` | the state of the conversation, of its sub-agents' conversations, and of their tool calls |
-//! | `handshake` | from the first line to a session that is ready, or the reason why not; questions that concern no session |
+//! | `handshake` | from the first line to a session that is ready, or the reason why not; questions without a session |
 //! | `commands` | the commands of a session to its agent |
 //! | `turns`, `usage` | how turns begin, are steered, fail and end, and their usage |
 //! | `stream`, `messages` | messages while they grow, and complete messages |
 //! | `tools`, `diffs`, `plans` | tool calls, their changes, and the to-do lists of some tools |
 //! | `announced_calls` | announced calls that have not begun |
-//! | `approvals`, `questions` | what Claude asks of the hub |
+//! | `approvals`, `questions` | Claude's requests to the hub |
 //! | `delegations` | sub-agents |
 //! | `remarks` | remarks about everything else |
 //! | `modes` | Claude's counterparts of our modes |

@@ -1,8 +1,8 @@
 //! Claude's counterparts of our modes.
 //!
-//! Claude refuses `bypassPermissions` to root and to every process that was not started for it, and then no
-//! mode change can enter or leave it. So `full` is `acceptEdits`, and the driver itself says yes to every
-//! request that remains. This works for everybody, and the mode can change at any time. What a person's own
+//! Claude refuses `bypassPermissions` to root, and to every process that was not started for it. Then no
+//! change of the mode can enter or leave it. So `full` is `acceptEdits`, and the driver itself allows every
+//! remaining request. This works for every user, and the mode can change at any time. What a person's own
 //! settings deny stays denied.
 
 use longshore_model::capability::Mode;

@@ -1,5 +1,5 @@
-//! Questions: the tool `AskUserQuestion`. Claude requests permission for the call, and the yes contains the
-//! answers.
+//! Questions: the tool `AskUserQuestion`. Claude requests permission for the call, and the allowance contains
+//! the answers.
 
 use longshore_model::approval::{AnswerAction, Choice, Field, FieldKind, QuestionAnswer, QuestionRequest};
 use longshore_model::event::{Body, Draft};
@@ -74,7 +74,7 @@ fn field_of(question: Question) -> Field {
     }
 }
 
-/// An answer as one text, as Claude requires it.
+/// An answer as one text. Claude requires this form.
 fn words_of(value: &Value) -> String {
     match value {
         Value::Array(values) => values.iter().map(words_of).collect::<Vec<_>>().join(", "),

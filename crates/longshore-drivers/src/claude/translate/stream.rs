@@ -1,8 +1,8 @@
 //! Messages while they grow.
 //!
-//! A broken stream leaves blocks that never become complete: Claude asks the model again, and the answer is
-//! another message. The driver then ends the incomplete blocks without a text, so that nobody reads the same
-//! text twice.
+//! A broken stream leaves blocks that never become complete. Claude requests another answer from the model,
+//! and that answer is another message. The driver then ends the incomplete blocks without a text, so that
+//! nobody reads the same text twice.
 
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::ItemId;
@@ -13,7 +13,7 @@ use crate::claude::wire::{Block, Event, Line, Message};
 use crate::kit::Scribe;
 
 impl Claude {
-    /// Handles a piece of a message. These lines come by the thousand, so this copies only the text itself.
+    /// Handles a delta of a message. These lines are very frequent, so this copies only the text itself.
     pub(super) fn streamed(&mut self, line: &Line<'_>, scribe: &mut Scribe<'_>) -> Result<(), WireError> {
         let Some(event) = &line.event else { return Ok(()) };
         let at = self.conversation_of(line);
@@ -75,7 +75,7 @@ impl Claude {
         Ok(())
     }
 
-    /// Ends the growing message, because nothing more will come of it.
+    /// Ends the growing message, because Claude will not complete it.
     pub(super) fn leave_behind(&mut self, at: usize, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get_mut(at) else { return };
         for block in std::mem::take(&mut conversation.stream.blocks) {

@@ -18,7 +18,7 @@ const EXIT_CODE: &str = "Exit code ";
 /// The result of a call that was stopped from outside.
 pub(crate) const REJECTED: &str = "User rejected tool use";
 
-/// A call in the vocabulary of the waist.
+/// A call as a type of the model.
 pub(crate) fn call_of(name: &str, input: &Value, cwd: Option<&str>) -> ToolCall {
     let kind = kind_of(name);
     let command = (kind == ToolKind::Execute).then(|| input["command"].as_str().map(str::to_owned)).flatten();
@@ -114,7 +114,7 @@ pub(super) fn outcome_of(
         | ToolKind::Search
         | ToolKind::Fetch
         | ToolKind::Think => said,
-        // The rest is only for the model: how to talk to the sub-agent again.
+        // The rest is only for the model: how it can write to the sub-agent again.
         ToolKind::Delegate if data["content"].is_array() => text_of(&data["content"]),
         ToolKind::Delegate => said.lines().next().unwrap_or_default().to_owned(),
         ToolKind::Other => {

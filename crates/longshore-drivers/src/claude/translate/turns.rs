@@ -38,7 +38,7 @@ pub(super) struct ClaudeTurn {
     pub taken: bool,
     /// Steering prompts that Claude has not taken yet.
     pub steers: Vec<Steer>,
-    /// Whether a client asked for a stop.
+    /// Whether a client requested a stop.
     pub stopping: bool,
     /// Whether a cancelled approval stopped the turn, and the turn has not ended since. Older versions end
     /// such a turn as if it had succeeded.
@@ -50,7 +50,7 @@ pub(super) struct ClaudeTurn {
     usage: Option<Usage>,
     cost: Option<f64>,
     duration_ms: Option<u64>,
-    /// What went wrong, in Claude's word.
+    /// The kind of the error, in Claude's word.
     pub trouble: Option<String>,
     /// The item of the notice that counts the attempts of a request to the model.
     pub retrying: Option<ItemId>,

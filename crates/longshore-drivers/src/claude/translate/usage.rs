@@ -68,7 +68,7 @@ impl Ledger {
         if let Some(used) = used {
             self.spent = sum(self.spent, used);
         }
-        // This counts all models that the process ever used, also those of sub-agents.
+        // This counts all models that the process ever used, also the models of sub-agents.
         let own =
             model.and_then(|model| result.model_usage.get(model)).and_then(|usage| usage.context_window);
         let only = || result.model_usage.values().filter_map(|usage| usage.context_window).max();

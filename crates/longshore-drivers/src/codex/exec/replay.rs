@@ -1,7 +1,7 @@
-//! A recording, heard again: each run of `codex exec` as the prompt of a session of ours.
+//! Replays a recording: each run of `codex exec` becomes a prompt of a session of ours.
 //!
-//! A run that resumes a thread which an earlier one named is the next turn of the same session, in a driver that knows
-//! only what a revived session knows.
+//! If a run resumes the thread of an earlier run, it becomes the next turn of the same session. It gets a new
+//! driver, which knows only what the driver of a revived session knows.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::{Exec, TITLE, name};
 use crate::capture::{Capture, CaptureEntry, DEFAULT_CWD, Direction, Harness, Player, ReplayStep};
 
-/// Flags of `codex exec` that are followed by a value.
+/// Flags of `codex exec` that have a value.
 const WITH_VALUE: [&str; 12] =
     ["-c", "--config", "-i", "--image", "-m", "--model", "-p", "--profile", "-s", "--sandbox", "-C", "-o"];
 
@@ -25,22 +25,22 @@ pub fn replay(capture: &Capture) -> Vec<ReplayStep> {
     ExecPlayer::default().hear(capture)
 }
 
-/// Whether this entry starts such a process.
+/// Whether this entry starts a process of `codex exec`.
 pub fn is_run(entry: &CaptureEntry) -> bool {
     words_of(entry).iter().any(|word| word == "exec")
 }
 
-/// Plays a recording for a driver.
+/// Replays a recording for a driver.
 #[derive(Debug)]
 pub struct ExecPlayer {
     stand: Harness<Exec>,
-    /// What the process wrote to stderr.
+    /// The lines of stderr of the process.
     stderr: Vec<String>,
 }
 
 impl Default for ExecPlayer {
     fn default() -> Self {
-        // Beside the driver of `codex app-server` in one recording it makes other ids than that.
+        // One recording may also contain `codex app-server`. Another seed gives this driver other ids.
         Self { stand: Harness::seeded(2), stderr: Vec::new() }
     }
 }
@@ -57,7 +57,7 @@ impl Player for ExecPlayer {
     }
 
     fn client_said(&mut self, _said: &Value, _ahead: &[CaptureEntry]) {
-        // What it was told was looked at when it was started.
+        // The input of the process was already read at its start.
     }
 
     fn agent_said(&mut self, line: &str) {
@@ -76,7 +76,7 @@ impl Player for ExecPlayer {
         }
     }
 
-    /// A process starts: a session is opened, or revived, and its prompt is what the process was told.
+    /// Starts a process: opens or revives a session, and sends the input of the process as its prompt.
     fn spawn(&mut self, entry: &CaptureEntry, ahead: &[CaptureEntry]) {
         let words = words_of(entry);
         let process: Vec<&CaptureEntry> =
@@ -154,19 +154,19 @@ impl ExecPlayer {
     }
 }
 
-/// What a process was started with, if this is its start.
+/// The command line with which a process was started, if the entry is a start.
 fn words_of(entry: &CaptureEntry) -> Vec<String> {
     let spawn = entry.spawn();
     let words = spawn["spawn"].as_array().or_else(|| spawn["argv"].as_array());
     words.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// The words after `exec`.
+/// The arguments after `exec`.
 #[derive(Default)]
 struct ExecArguments {
-    /// Flags that have a value.
+    /// Flags with their values.
     flags: Vec<(String, String)>,
-    /// What is no flag.
+    /// Arguments without a flag.
     plain: Vec<String>,
 }
 
@@ -185,7 +185,7 @@ impl ExecArguments {
     }
 }
 
-/// What a process calls its thread.
+/// The id of the thread that a process reports.
 fn thread_in(process: &[&CaptureEntry]) -> Option<String> {
     process.iter().filter(|entry| entry.dir == Direction::FromAgent).find_map(|entry| {
         let said: Value = serde_json::from_str(entry.msg.get()).ok()?;

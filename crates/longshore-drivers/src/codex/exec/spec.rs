@@ -1,4 +1,4 @@
-//! How to call, find and start `codex exec`.
+//! `codex exec` in the table: how Longshore finds and starts it.
 
 use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
@@ -60,7 +60,8 @@ impl AgentSpec for ExecSpec {
         codex::spec::find(settings, around)
     }
 
-    /// What every run has in common. Whoever opened the session chose the folder, so that it need not be one of git.
+    /// The arguments that all runs have in common. A person chose the folder of the session, so it need not
+    /// be a git work tree.
     fn invocation(&self, _: Purpose<'_>) -> Invocation {
         Invocation::of(&["exec", "--json", "--skip-git-repo-check"])
     }

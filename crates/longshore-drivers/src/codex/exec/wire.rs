@@ -1,4 +1,4 @@
-//! Their JSON, with their names.
+//! The JSON of `codex exec`, with its names.
 //!
 //! ```text
 //! codex exec --json [-s SANDBOX] [-m MODEL] [--image=FILE]* [resume THREAD | fork THREAD] -      the prompt on stdin
@@ -9,32 +9,33 @@
 //!                          <- turn.completed {usage}, or turn.failed {error {message}}
 //! ```
 //!
-//! Nothing comes in pieces: most items are there only when they are complete. Their ids begin anew with every process;
-//! `usage` is that of the whole thread.
+//! Nothing comes in deltas: most items appear only when they are complete. Every process numbers its items
+//! from the beginning. `usage` counts the whole thread.
 //!
-//! Old releases wrote `{"type": "tool_call", "item": {"id", "tool_name", "arguments"}}`, then `tool_result` with `ok`,
-//! `output` and `error`. The type stands in `type` or in `event`, or in that of the container; the container is `item`,
-//! `msg` or `payload`; the fields are `tool_name` or `tool`, `id` or `call_id`, `arguments` or `args`.
+//! Old releases wrote `{"type": "tool_call", "item": {"id", "tool_name", "arguments"}}`, then `tool_result`
+//! with `ok`, `output` and `error`. The type is in `type` or in `event`, or in the same field of the
+//! container. The container is `item`, `msg` or `payload`. The fields are `tool_name` or `tool`, `id` or
+//! `call_id`, `arguments` or `args`.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// An object of theirs.
+/// A JSON object of Codex.
 pub type Fields = Map<String, Value>;
 
-/// A line.
+/// A line of `codex exec`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// What they call it: `item.completed/agent_message`.
+    /// The name of the line's kind: `item.completed/agent_message`.
     pub kind: String,
-    /// What it says.
+    /// The event in the line.
     pub said: ExecEvent,
 }
 
-/// What a line says.
+/// The event in a line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExecEvent {
-    /// The conversation has a name.
+    /// The thread has this id.
     ThreadStarted(String),
     /// An item begins, changes or is complete.
     Item(Step, Fields),
@@ -42,17 +43,17 @@ pub enum ExecEvent {
     TurnCompleted(Option<Tokens>),
     /// The turn failed.
     TurnFailed(String),
-    /// Something went wrong.
+    /// An error, in words for people.
     Error(String),
     /// A tool is called, in an old release.
     Called(Called),
     /// A tool has ended, in an old release.
     Returned(Returned),
-    /// Nothing that we have a word for.
+    /// An event that the driver does not know.
     Other,
 }
 
-/// How far an item is.
+/// The state of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Step {
@@ -61,7 +62,7 @@ pub enum Step {
     Completed,
 }
 
-/// What the whole thread has used.
+/// The tokens of the whole thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -75,42 +76,42 @@ pub struct Tokens {
 /// `tool_call`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Called {
-    /// What joins it to its result; empty when they do not say.
+    /// The id that joins the call to its result. Empty if Codex sends none.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// With what.
+    /// The arguments of the call.
     pub arguments: Value,
 }
 
 /// `tool_result`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Returned {
-    /// That of the call.
+    /// The id of the call.
     pub id: String,
-    /// Whether it ended well.
+    /// Whether the call succeeded.
     pub ok: bool,
-    /// What came of it.
+    /// The output of the tool.
     pub output: Value,
-    /// What went wrong.
+    /// The error of the tool.
     pub error: Option<String>,
 }
 
-/// One of the steps of a plan.
+/// A step of a plan.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Todo {
-    /// What is to be done.
+    /// The text of the step.
     #[serde(default)]
     pub text: String,
-    /// Whether it is.
+    /// Whether the step is done.
     #[serde(default)]
     pub completed: bool,
 }
 
-/// What happens to one file.
+/// A change of one file.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Change {
-    /// Which.
+    /// The path of the file.
     pub path: String,
     /// `add`, `delete`, `update`.
     #[serde(default)]
@@ -158,7 +159,7 @@ pub fn read(line: &str) -> Result<Line, serde_json::Error> {
 
 fn called(call: &Fields) -> Called {
     let arguments = match first(call, &["arguments", "args"]) {
-        // As a model writes them: JSON in a string.
+        // A model writes the arguments as JSON in a string.
         Some(Value::String(text)) => {
             serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
         }
@@ -190,19 +191,19 @@ fn id(fields: &Fields) -> String {
     }
 }
 
-/// What went wrong: `message`, or that of `error`.
+/// The error text: `message`, or the message in `error`.
 fn message(line: &Fields) -> String {
     let error = line.get("error").unwrap_or(&Value::Null);
     let nested = error["message"].as_str().or_else(|| error.as_str());
     nested.or_else(|| word(line, &["message"])).unwrap_or_default().to_owned()
 }
 
-/// The first of these fields that says something.
+/// The first of these fields that is not null.
 fn first<'a>(fields: &'a Fields, names: &[&str]) -> Option<&'a Value> {
     names.iter().find_map(|name| fields.get(*name).filter(|value| !value.is_null()))
 }
 
-/// The first of these fields that is a word.
+/// The first of these fields that is a string.
 fn word<'a>(fields: &'a Fields, names: &[&str]) -> Option<&'a str> {
     names.iter().find_map(|name| fields.get(*name)?.as_str())
 }

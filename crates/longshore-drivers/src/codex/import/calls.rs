@@ -1,5 +1,5 @@
-//! Calls as the model made them. They are needed where no item reports a call: in older rollouts, and for
-//! calls that a person refused. Only its call reports the list of steps.
+//! Calls as the model made them. The reader needs them if no item reports a call: in older rollouts, and for
+//! calls that a person refused. A list of steps appears only in its call.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,9 +13,9 @@ use super::{PayloadKind, RolloutLine};
 use crate::codex::translate::tools;
 use crate::import::Reading;
 
-/// What the model is told of a call that somebody refused.
+/// The text that tells the model of a refused call.
 const REFUSED: &str = "rejected by user";
-/// How many calls of a turn may wait for their outputs.
+/// How many calls of a turn may be without output.
 const WAITING: usize = 1_000;
 
 /// The calls of a turn.
@@ -26,7 +26,7 @@ pub(super) struct RolloutCalls {
 }
 
 impl RolloutCalls {
-    /// An item or an output tells of a call: whether one did before.
+    /// Notes that an item or an output reports a call. Returns whether one did so before.
     pub(super) fn told(&mut self, id: &str) -> bool {
         !id.is_empty() && !self.told.insert(id.to_owned())
     }
@@ -102,7 +102,7 @@ impl Rollout {
                 _ => PlanStatus::Pending,
             },
         });
-        // One list for each turn, however often it changes.
+        // Each turn has one list, however often it changes.
         let (turn, item) = self.place(None, "update_plan");
         let mut draft = Draft::new(Body::PlanUpdated { steps: steps.collect() }).turn(turn).item(item);
         draft.text = explanation;
@@ -147,14 +147,14 @@ fn call_of(called: &Called, cwd: &str) -> ToolCall {
     tools::called(name, input, cwd)
 }
 
-/// What a command printed, without what the model is told of how it ran.
+/// The printed text of a command, without the lines that tell the model how it ran.
 fn shown(text: &str) -> &str {
     let told = ["Exit code: ", "Chunk ID: ", "Wall time: "].iter().any(|head| text.starts_with(head));
     text.split_once("\nOutput:\n").filter(|_| told).map_or(text, |(_, printed)| printed)
 }
 
-/// The words of an output, and the exit code that it tells. Some are `{"output":..,"metadata":{"exit_code":..}}` in a
-/// string, some are lists of parts.
+/// The text of an output, and its exit code. Some outputs are `{"output":..,"metadata":{"exit_code":..}}` in
+/// a string, others are lists of parts.
 fn output_of(output: &Value) -> (String, Option<i64>) {
     match output {
         Value::String(text) => match serde_json::from_str::<Value>(text) {

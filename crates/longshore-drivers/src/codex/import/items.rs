@@ -21,7 +21,7 @@ use crate::import::Reading;
 use crate::kit::WireError;
 
 impl Rollout {
-    /// An item is complete.
+    /// Reads a complete item.
     pub(super) fn item(
         &mut self,
         turn: Option<String>,
@@ -79,7 +79,7 @@ impl Rollout {
         Ok(())
     }
 
-    /// A call by which this thread deals with others, each of which has a rollout of its own.
+    /// Reads a call that concerns other threads. Each of these threads has its own rollout.
     fn collaborated(&mut self, call: &Item, mut say: impl FnMut(Draft)) {
         let gives_work = matches!(
             call.tool.as_str(),
@@ -105,7 +105,7 @@ impl Rollout {
     }
 }
 
-/// An image that came with a message.
+/// An image of a message.
 pub(super) fn image(url: String) -> Attachment {
     Attachment { name: None, media_type: "image/*".to_owned(), source: AttachmentSource::Url(url) }
 }

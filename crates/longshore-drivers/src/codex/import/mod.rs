@@ -1,10 +1,10 @@
 //! Reads Codex's rollouts, one per thread: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, and archived
 //! ones in `archived_sessions`.
 //!
-//! A rollout has lines `{"timestamp", "ordinal", "type", "payload"}`. It opens with `session_meta`. Lines of
-//! the type `event_msg` say what happened; `response_item` has the model's input and output, which repeats
-//! most of it. The rollout of a fork holds only what came after the fork; its `history_base` says how much of
-//! which other rollout came before.
+//! A rollout has lines `{"timestamp", "ordinal", "type", "payload"}`. It begins with `session_meta`. Lines of
+//! the type `event_msg` are events. Lines of the type `response_item` are the model's input and output, which
+//! repeat most of the events. The rollout of a fork contains only the lines after the fork. Its
+//! `history_base` names the other rollout, and says how much of it comes before.
 
 mod calls;
 mod items;
@@ -28,16 +28,16 @@ use crate::import::{Base, Head, RecordReader, Records};
 
 pub use reader::Rollout;
 
-/// How much of the list of titles is read.
+/// How many bytes of the list of titles are read.
 const TITLES: u64 = 16 << 20;
-/// How long a thread's name is.
+/// How many characters a thread's id has.
 const UUID: usize = 36;
 
-/// The rollouts of codex.
+/// The rollouts of Codex.
 #[derive(Clone, Copy, Debug)]
 pub struct Rollouts;
 
-/// One line.
+/// One line of a rollout.
 #[derive(Deserialize)]
 struct RolloutLine<'a> {
     #[serde(borrow, default)]
@@ -48,7 +48,7 @@ struct RolloutLine<'a> {
     payload: &'a RawValue,
 }
 
-/// The type of what a line says.
+/// The type of a payload.
 #[derive(Default, Deserialize)]
 struct PayloadKind<'a> {
     #[serde(borrow, default, rename = "type")]
@@ -61,7 +61,7 @@ struct PayloadKind<'a> {
 struct Meta {
     timestamp: String,
     cwd: String,
-    /// `{"subagent":{"thread_spawn":{"parent_thread_id":..}}}` for a thread that another spawned.
+    /// `{"subagent":{"thread_spawn":{"parent_thread_id":..}}}` for a thread that another thread spawned.
     source: Value,
     parent_thread_id: Option<String>,
     history_mode: String,
@@ -139,7 +139,7 @@ impl Records for Rollouts {
         let lines = file.map(|file| BufReader::new(file.take(TITLES)).lines().map_while(Result::ok));
         let named =
             lines.into_iter().flatten().filter_map(|line| serde_json::from_str::<ThreadTitle>(&line).ok());
-        // A thread that was named again has a second line. An empty name is none.
+        // Each renaming of a thread adds a line. An empty title does not count.
         let mut titles: BTreeMap<NativeId, String> =
             named.map(|ThreadTitle { id, thread_name }| (id, thread_name)).collect();
         titles.retain(|_, title| !title.trim().is_empty());

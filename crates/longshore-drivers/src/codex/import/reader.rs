@@ -1,7 +1,7 @@
 //! Reads a rollout line by line.
 //!
-//! Since 0.166 a rollout has the beginning and the end of every turn, and every item once, when it is
-//! complete, as the app-server reports it. Older rollouts have neither: a turn begins with a person's
+//! Since 0.166, a rollout has the beginning and the end of every turn. It also has every item once, when the
+//! item is complete, in the app-server's form. Older rollouts have neither: a turn begins with a person's
 //! message, and a tool appears only as the model's call. `history_mode` says which kind a rollout is.
 
 use std::collections::HashSet;
@@ -32,34 +32,34 @@ use crate::kit::WireError;
 #[derive(Debug)]
 pub struct Rollout {
     pub(super) names: RecordNames,
-    /// How many lines there were.
+    /// How many lines were read.
     pub(super) lines: u64,
     pub(super) cwd: String,
     model: Option<String>,
-    /// Every item is told as such, and every turn.
+    /// Whether the rollout contains every item and every turn as such.
     pub(super) whole: bool,
     pub(super) turn: Option<RolloutTurn>,
     usage: Option<Usage>,
     pub(super) calls: RolloutCalls,
-    /// The threads to which this one has given work that they have not ended.
+    /// The threads that have unfinished work of this thread.
     pub(super) children: HashSet<String>,
 }
 
-/// The turn that runs.
+/// The running turn.
 #[derive(Clone, Debug)]
 pub(super) struct RolloutTurn {
     pub(super) name: String,
     pub(super) id: TurnId,
     started: Timestamp,
-    /// It began because somebody said something, and will not say when it ends.
+    /// Whether the turn began with a person's message. Its end has no line.
     unmarked: bool,
-    /// The last thing in it is what the agent said.
+    /// Whether the last line of the turn is an answer of the agent.
     pub(super) answered: bool,
     usage_before: Option<Usage>,
     used: bool,
 }
 
-/// An `event_msg`: all fields of all kinds that we have a word for.
+/// An `event_msg`, with the fields of all kinds that the reader knows.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct EventMessage {
@@ -113,7 +113,7 @@ impl Tokens {
     }
 }
 
-/// What somebody said, if that is what the payload of an `event_msg` tells.
+/// The prompt of a person, if the payload of an `event_msg` contains one.
 pub(super) fn first_words(payload: &RawValue) -> Option<String> {
     let PayloadKind { kind } = serde_json::from_str(payload.get()).ok()?;
     match &*kind {
@@ -162,7 +162,7 @@ impl RecordReader for Rollout {
 }
 
 impl Rollout {
-    /// A reader of the rollout of that thread.
+    /// A reader of the rollout of this thread.
     pub fn new(native: &str) -> Self {
         Self {
             names: RecordNames::of(NAME, native),
@@ -273,7 +273,7 @@ impl Rollout {
         Ok(())
     }
 
-    /// What rollouts had instead of items.
+    /// Reads the events that older rollouts have instead of items.
     fn said_before_items(&mut self, happened: EventMessage, line: &Raw, reading: &mut Reading) {
         let name = self.line_name();
         let text = happened.message.or(happened.text).unwrap_or_default();
@@ -330,7 +330,8 @@ impl Rollout {
         reading.say(draft);
     }
 
-    /// A turn ends of which the rollout does not say that it did: codex was killed, or never said so in that version.
+    /// Ends a turn whose end is not in the rollout, because Codex was killed, or because that version does
+    /// not write it.
     fn end_unmarked(&mut self, line: Option<&Raw>, reading: &mut Reading) {
         let Some(turn) = self.turn.take() else { return };
         let outcome = match turn.unmarked && turn.answered {
@@ -358,13 +359,13 @@ impl Rollout {
         reading.say(Draft::new(Body::UsageUpdated(used)).turn(turn).raw(line.clone()));
     }
 
-    /// Our names for a turn of theirs, else for the one that runs, and for an item of it.
+    /// Our ids of a turn and of an item in it. Without a turn, the running turn.
     pub(super) fn place(&self, turn: Option<&str>, item: &str) -> (Option<TurnId>, ItemId) {
         let name = turn.or(self.turn.as_ref().map(|turn| turn.name.as_str()));
         (name.map(|name| self.names.turn(name)), self.names.item(name.unwrap_or_default(), item))
     }
 
-    /// A name for what has none.
+    /// A name for an item without an id.
     pub(super) fn line_name(&self) -> String {
         format!("line {}", self.lines)
     }
@@ -375,7 +376,8 @@ impl Rollout {
     }
 }
 
-/// A line of JSON with another text wherever this one is the whole of one. However it was written there: nothing of it stays.
+/// A copy of a JSON line with a replacement for every string that equals the secret. The line is written
+/// anew, so that no escaped form of the secret stays.
 fn told_instead(line: &str, secret: &str, shown: &str) -> Raw {
     fn replace(value: &mut Value, secret: &str, shown: &str) {
         match value {

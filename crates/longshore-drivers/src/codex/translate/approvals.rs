@@ -1,4 +1,4 @@
-//! Approvals: what Codex asks before it acts, and the form of a decision on its wire.
+//! Approvals: Codex's requests before it acts, and the form of a decision on its wire.
 //!
 //! There are five kinds: a command; a patch, whose changes are in its item; wider permissions; a tool of an
 //! MCP server, which comes as an elicitation; and the first two in the form of the first protocol version. An
@@ -216,7 +216,7 @@ impl Codex {
         if decision == Decision::Cancel && !stops_turn && !turn.is_empty() {
             self.interrupt(thread, turn, scribe);
         } else if let Some(message) = message.filter(|text| decision == Decision::Deny && !text.is_empty()) {
-            // Codex takes no message with a no, so the message goes into the turn as a steering prompt.
+            // Codex takes no message with a denial, so the message goes into the turn as a steering prompt.
             let params = json!({
                 "threadId": thread,
                 "expectedTurnId": turn,

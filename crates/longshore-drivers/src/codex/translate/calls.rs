@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::codex::wire::RpcId;
 use crate::kit::{Call, Pending, PendingCall, Scribe};
 
-/// How long Codex may take to answer a request. A turn may take for ever, but its start may not.
+/// How long Codex may take to answer a request. A turn has no deadline, but its start has one.
 pub(super) const ANSWER_WITHIN_MS: i64 = 30_000;
 
 /// The purpose of a request, which gives its answer a meaning.

@@ -25,7 +25,7 @@ pub(super) struct Thread {
     pub cwd: String,
     pub mode: Mode,
     pub model: Option<String>,
-    /// How hard the agent thinks. Every turn repeats it.
+    /// The effort of the agent. Every turn repeats it.
     pub effort: Option<String>,
     /// Whether mode or model changed since the last turn began, so that the next turn must contain them.
     pub changed: bool,

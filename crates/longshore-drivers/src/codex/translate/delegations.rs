@@ -142,7 +142,7 @@ impl Codex {
         {
             return;
         }
-        // The delegation comes first, so that clients know the child before it speaks.
+        // The delegation comes first, so that clients know the child before its first event.
         let child_session = known.map_or_else(|| SessionId::mint(&mut scribe.cx), |(session, _)| session);
         let delegation = Delegation { child: child_session, agent: name() };
         let draft = Draft::new(Body::DelegationStarted(delegation)).turn(spawn.turn).item(item);

@@ -22,11 +22,11 @@ use super::{Codex, WireError, diffs};
 use crate::codex::wire;
 use crate::kit::Scribe;
 
-/// The notice that Codex has shortened its memory.
+/// The notice that Codex has compacted the conversation.
 pub(crate) const COMPACTED: &str = "Codex compacted the conversation to make room.";
 
 impl Codex {
-    /// Handles a piece of an item. These lines come by the thousand, so this copies only the text itself.
+    /// Handles a delta of an item. These lines are very frequent, so this copies only the text itself.
     pub(super) fn item_delta(
         &mut self,
         body: Body,
@@ -146,7 +146,7 @@ impl Codex {
         Some((session, id, item.id))
     }
 
-    /// Somebody typed into a running command.
+    /// Handles input that Codex typed into a running command.
     pub(super) fn typed(&mut self, params: &RawValue, scribe: &mut Scribe<'_>) -> Result<(), WireError> {
         let typed: wire::Delta<'_> = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(typed.thread_id.as_ref()) else { return Ok(()) };
@@ -274,7 +274,7 @@ impl Codex {
             }
             _ => {
                 let Some(call) = call_of(&item) else { return Ok(()) };
-                // Some tools say what they do only when they are done.
+                // Some tools report their input only when they are done.
                 let late = match &known.what {
                     ItemKind::Plain => Some(Body::ToolStarted(call.clone())),
                     ItemKind::Tool(told) if *told != call => Some(Body::ToolUpdated(call.clone())),
@@ -352,7 +352,7 @@ pub(crate) fn thought(item: &wire::Item) -> Draft {
     Draft::new(Body::ReasoningDone { partial: false }).text(text)
 }
 
-/// A message to the agent from somebody other than our session.
+/// A message to the agent from another sender than our session.
 pub(crate) fn user_message(item: &wire::Item) -> Draft {
     let mut words = Vec::new();
     let mut attachments = Vec::new();

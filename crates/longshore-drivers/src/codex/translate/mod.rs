@@ -1,4 +1,4 @@
-//! The driver: translates Codex's lines into the vocabulary of the waist, and back.
+//! The driver: translates Codex's lines into events, and commands into requests.
 //!
 //! | module | holds |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | `remarks` | remarks about a whole thread, and for people |
 //! | `items`, `tools`, `diffs` | the parts of a turn |
 //! | `delegations` | threads that other threads spawn |
-//! | `requests`, `approvals`, `questions` | what Codex asks of the hub |
+//! | `requests`, `approvals`, `questions` | Codex's requests to the hub |
 //! | `modes` | Codex's counterparts of our modes |
 //! | `queries` | models and conversations |
 //!

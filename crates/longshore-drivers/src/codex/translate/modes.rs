@@ -42,7 +42,7 @@ impl Policy {
 }
 
 /// `collaborationMode`: planning is a separate way of working, and the only one in which Codex asks
-/// questions. Its model and effort override those of the turn.
+/// questions. Its model and effort override the model and the effort of the turn.
 pub(super) fn collaboration(planning: bool, model: &str, effort: Option<&str>) -> Value {
     let mode = if planning { "plan" } else { "default" };
     json!({"mode": mode, "settings": {"model": model, "reasoning_effort": effort, "developer_instructions": null}})

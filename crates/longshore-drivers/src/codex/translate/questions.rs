@@ -93,7 +93,7 @@ impl Codex {
     }
 }
 
-/// An answer as a list of texts, as Codex requires it.
+/// An answer as a list of texts. Codex requires this form.
 fn words_of(value: &Value) -> Vec<String> {
     match value {
         Value::Array(values) => values.iter().flat_map(words_of).collect(),

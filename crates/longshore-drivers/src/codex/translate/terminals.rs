@@ -169,7 +169,7 @@ impl Codex {
         }
     }
 
-    /// There was nothing to interrupt.
+    /// Codex had no turn to interrupt.
     pub(super) fn not_interrupted(&mut self, native: &str, name: &str, scribe: &mut Scribe<'_>) {
         let Some(thread) = self.threads.get_mut(native) else { return };
         let Some(id) = thread.turns.get(name).filter(|turn| !turn.over).and_then(|turn| turn.id) else {

@@ -101,8 +101,8 @@ pub(crate) fn outcome_of(item: Item) -> (ToolOutcome, Option<String>) {
                 outcome.attachments = content.iter().filter_map(attached).collect();
                 let told = |part: &Value| part["type"] == "text" || attached(part).is_some();
                 outcome.result = match data {
-                    // A result that is only text needs no data, because it is in the output. Attachments need
-                    // not be repeated, either.
+                    // A result that is only text needs no data, because the text is in the output.
+                    // Attachments need not be repeated, either.
                     Value::Null if content.iter().all(told) => Value::Null,
                     Value::Null => Value::Array(content.to_vec()),
                     data => data.clone(),

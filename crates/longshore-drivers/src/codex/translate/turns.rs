@@ -13,7 +13,7 @@ use super::{Codex, WireError};
 use crate::codex::wire;
 use crate::kit::Scribe;
 
-/// How long Codex may wait for a missing network. By itself, it would wait for ever.
+/// How long Codex may wait for a missing network. By itself, Codex would never stop waiting.
 const NETWORK_WITHIN_MS: i64 = 120_000;
 /// Codex's words for this wait.
 const WAITING_FOR_NETWORK: &str = "waiting for network";

@@ -1,4 +1,4 @@
-//! Codex's requests to us.
+//! Codex's requests to the driver.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ use super::{RpcId, empty};
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resolved {
-    /// Which request of theirs is closed.
+    /// The request of Codex that is closed.
     pub request_id: RpcId,
 }
 
-/// Every request of theirs that asks whether it may.
+/// The parameters of every request for permission.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct ApprovalParams {
-    /// Also `callId`, in the first version.
+    /// The first version of the protocol calls it `callId`.
     #[serde(alias = "callId")]
     pub item_id: String,
     pub reason: Option<String>,
-    /// A command line, or its words in the first version.
+    /// A command line. In the first version, a list of words.
     #[serde(deserialize_with = "empty")]
     pub command: Value,
     #[serde(deserialize_with = "empty")]
@@ -34,12 +34,12 @@ pub struct ApprovalParams {
     pub grant_root: Option<String>,
     #[serde(deserialize_with = "empty")]
     pub permissions: Value,
-    /// In the first version; there the changes are in the request.
+    /// The changes. Only requests of the first version contain them.
     #[serde(deserialize_with = "empty")]
     pub file_changes: BTreeMap<String, OldChange>,
 }
 
-/// A change as the first version tells it.
+/// A change in the form of the first version.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -75,7 +75,7 @@ pub struct Question {
     pub options: Vec<QuestionOption>,
 }
 
-/// One answer to choose.
+/// One offered answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -103,7 +103,7 @@ pub struct Elicitation {
     pub meta: Option<ElicitationMeta>,
 }
 
-/// What codex adds when the question is its own: may this tool be called?
+/// What Codex adds when the question is its own: whether it may call this tool.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -121,6 +121,6 @@ pub struct ElicitationMeta {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ToolAsked {
-    /// The tool that we are to run.
+    /// The tool that the client must run.
     pub tool: String,
 }

@@ -1,4 +1,4 @@
-//! Items, and what turns report about themselves.
+//! Items, plans and diffs of turns.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct ItemMoved {
     pub item: Item,
 }
 
-/// An item: all fields of all kinds, since most kinds share them.
+/// An item, with the fields of all kinds, because most kinds share them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -62,7 +62,7 @@ pub struct Item {
     pub tool: String,
     #[serde(deserialize_with = "empty")]
     pub arguments: Value,
-    /// Of an MCP tool: `{content, structuredContent}`; of an image generation: the image.
+    /// For an MCP tool: `{content, structuredContent}`. For an image generation: the image.
     #[serde(deserialize_with = "empty")]
     pub result: Value,
     pub error: Option<RpcError>,
@@ -74,7 +74,7 @@ pub struct Item {
     pub receiver_thread_ids: Vec<String>,
     #[serde(deserialize_with = "empty")]
     pub agents_states: BTreeMap<String, AgentState>,
-    // subAgentActivity, whose `kind` is its own
+    // subAgentActivity, which has its own `kind`
     #[serde(rename = "kind")]
     pub activity: Option<String>,
     pub agent_thread_id: Option<String>,
@@ -90,7 +90,7 @@ pub struct Item {
     pub review: Option<String>,
 }
 
-/// What codex thinks that a command does.
+/// What a command does, in Codex's opinion.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct CommandAction {
@@ -99,15 +99,15 @@ pub struct CommandAction {
     pub kind: String,
 }
 
-/// What happens to one file.
+/// A change of one file.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Change {
-    /// Which.
+    /// The path of the file.
     pub path: String,
-    /// What.
+    /// The kind of the change.
     #[serde(default)]
     pub kind: ChangeKind,
-    /// Hunks for an update, the content itself for an addition and a deletion.
+    /// Hunks for an update, the whole content for an addition or a deletion.
     #[serde(default)]
     pub diff: String,
 }
@@ -119,17 +119,17 @@ pub struct ChangeKind {
     /// `add`, `delete`, `update`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Where it moves.
+    /// The new path, if the file moves.
     pub move_path: Option<String>,
 }
 
-/// How a spawned agent is.
+/// The state of a spawned agent.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct AgentState {
     /// `pendingInit`, `running`, `interrupted`, `completed`, `errored`, `shutdown`, `notFound`.
     pub status: String,
-    /// What it said last.
+    /// The last message of the agent.
     pub message: Option<String>,
 }
 
@@ -141,18 +141,18 @@ pub struct PlanUpdated {
     pub thread_id: String,
     /// The turn.
     pub turn_id: String,
-    /// Why it changed.
+    /// Why the plan changed.
     #[serde(default)]
     pub explanation: Option<String>,
-    /// Its steps.
+    /// The steps of the plan.
     #[serde(default)]
     pub plan: Vec<PlanStep>,
 }
 
-/// One step.
+/// One step of a plan.
 #[derive(Debug, Deserialize)]
 pub struct PlanStep {
-    /// What is to be done.
+    /// The text of the step.
     pub step: String,
     /// `pending`, `inProgress`, `completed`.
     #[serde(default)]
@@ -167,6 +167,6 @@ pub struct DiffUpdated {
     pub thread_id: String,
     /// The turn.
     pub turn_id: String,
-    /// Of everything that patches changed so far.
+    /// The diff of everything that patches have changed in the turn so far.
     pub diff: String,
 }

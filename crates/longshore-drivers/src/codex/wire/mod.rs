@@ -1,19 +1,19 @@
-//! Their JSON, with their names.
+//! Codex's JSON, with its names.
 //!
 //! ```text
-//! -> initialize            <- its answer            -> initialized
-//! -> thread/start          <- its answer, which names the thread        (or thread/resume, thread/fork)
-//! -> turn/start            <- its answer, which names the turn
+//! -> initialize            <- response              -> initialized
+//! -> thread/start          <- response with the id of the thread        (or thread/resume, thread/fork)
+//! -> turn/start            <- response with the id of the turn
 //!                          <- turn/started
 //!                          <- item/started, item/.../delta*, item/completed        for every item
-//!                          <- item/.../requestApproval {id}   -> its answer        <- serverRequest/resolved
+//!                          <- item/.../requestApproval {id}   -> response          <- serverRequest/resolved
 //!                          <- error {willRetry}*, thread/tokenUsage/updated
 //!                          <- turn/completed
 //! ```
 //!
-//! One object per line and no `jsonrpc`. Both sides number their requests, so an id says nothing without knowing
-//! whose it is: a line with a `method` and an `id` is a request of theirs. Unknown fields are skipped, a field of
-//! theirs that is missing or null reads as empty: the schema grows with every release.
+//! One object per line, without `jsonrpc`. Both sides number their requests, so an id alone does not say
+//! whose request it is. A line with a `method` and an `id` is a request of Codex. The schema grows with every
+//! release, so the driver skips unknown fields. It reads a missing or null field of Codex as empty.
 
 mod asked;
 mod items;
@@ -28,25 +28,25 @@ use serde_json::value::RawValue;
 pub use asked::*;
 pub use items::*;
 
-/// The outside of every line, borrowed from it.
+/// The outer fields of every line, borrowed from the line.
 #[derive(Debug, Deserialize)]
 pub struct Head<'a> {
-    /// Empty in answers.
+    /// Empty in a response.
     #[serde(borrow, default)]
     pub method: Cow<'a, str>,
-    /// Of a request of theirs, or of ours that this answers.
+    /// The id of Codex's request, or of the driver's request that this line answers.
     #[serde(default)]
     pub id: Option<RpcId>,
-    /// What a request or a notification is about.
+    /// The parameters of a request or a notification.
     #[serde(borrow, default)]
     pub params: Option<&'a RawValue>,
-    /// A good answer.
+    /// The result in a successful response.
     #[serde(borrow, default)]
     pub result: Option<&'a RawValue>,
-    /// The error.
+    /// The error in a response.
     #[serde(default)]
     pub error: Option<RpcError>,
-    /// What `codex exec --json` calls its lines, which have no method.
+    /// The kind of a line of `codex exec --json`. These lines have no method.
     #[serde(borrow, default, rename = "type")]
     pub kind: Cow<'a, str>,
 }
@@ -55,21 +55,21 @@ pub struct Head<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RpcId {
-    /// As codex counts them.
+    /// Codex uses numbers.
     Number(i64),
-    /// As anybody may.
+    /// The protocol also allows texts.
     Text(String),
 }
 
 /// Why a request was refused.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct RpcError {
-    /// For people; the code is nearly always the same.
+    /// The text for people. The code is not kept, because it is nearly always the same.
     #[serde(default)]
     pub message: String,
 }
 
-/// Where something happened.
+/// Where an event happened.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Place<'a> {
@@ -96,7 +96,7 @@ pub struct PlaceTurn<'a> {
     pub id: Cow<'a, str>,
 }
 
-/// `item/agentMessage/delta` and all its kin: the line that comes by the thousand.
+/// `item/agentMessage/delta` and the other deltas, which are the most frequent lines.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Delta<'a> {
@@ -124,20 +124,20 @@ pub struct SummaryPart {
     pub turn_id: String,
     /// The item.
     pub item_id: String,
-    /// Which part.
+    /// The number of the part.
     #[serde(default)]
     pub summary_index: u32,
 }
 
-/// The answer to `initialize`.
+/// The response to `initialize`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Greeting {
-    /// `longshore/0.166.0 (...)`: our name, their version.
+    /// `longshore/0.166.0 (...)`: the client's name with Codex's version.
     pub user_agent: String,
 }
 
-/// The answer to `thread/start`, `thread/resume`, `thread/fork`.
+/// The response to `thread/start`, `thread/resume`, `thread/fork`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Opened {
@@ -146,10 +146,10 @@ pub struct Opened {
     /// The model that it uses.
     #[serde(default)]
     pub model: Option<String>,
-    /// Where it works.
+    /// The folder in which the thread works.
     #[serde(default)]
     pub cwd: Option<String>,
-    /// How codex works with people; missing from older servers.
+    /// The collaboration mode. Older servers do not send it.
     #[serde(default)]
     pub collaboration_mode: Option<Collaboration>,
 }
@@ -158,12 +158,12 @@ pub struct Opened {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Thread {
-    /// Its name.
+    /// The id of the thread.
     pub id: String,
-    /// The thread that spawned it.
+    /// The thread that spawned this thread.
     #[serde(default)]
     pub parent_thread_id: Option<String>,
-    /// Where its record is, or will be.
+    /// The path of the thread's record. The file may not exist yet.
     #[serde(default)]
     pub path: Option<String>,
     /// The work tree.
@@ -190,7 +190,7 @@ pub struct ThreadStarted {
     pub thread: Thread,
 }
 
-/// `collaborationMode`: only its name matters.
+/// `collaborationMode`. The driver reads only its name.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Collaboration {
@@ -198,45 +198,45 @@ pub struct Collaboration {
     pub mode: String,
 }
 
-/// `turn/started`, `turn/completed`, and the answer to `turn/start`.
+/// `turn/started`, `turn/completed`, and the response to `turn/start`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnMoved {
-    /// Not in the answer.
+    /// The thread. Missing in the response.
     #[serde(default)]
     pub thread_id: String,
     /// The turn.
     pub turn: Turn,
 }
 
-/// A turn.
+/// A turn of a thread.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Turn {
-    /// Its name.
+    /// The id of the turn.
     pub id: String,
     /// `inProgress`, `completed`, `failed`, `interrupted`.
     #[serde(default)]
     pub status: String,
-    /// Why it failed.
+    /// Why the turn failed.
     #[serde(default)]
     pub error: Option<TurnError>,
-    /// How long it took.
+    /// How long the turn took.
     #[serde(default)]
     pub duration_ms: Option<u64>,
 }
 
-/// The answer to `thread/backgroundTerminals/list`.
+/// The response to `thread/backgroundTerminals/list`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BackgroundTerminals {
-    /// A page of them.
+    /// A page of commands.
     pub data: Vec<BackgroundTerminal>,
-    /// Where the next page begins.
+    /// The cursor of the next page.
     pub next_cursor: Option<String>,
 }
 
-/// A command that runs on after its turn.
+/// A command that continues after its turn.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundTerminal {
@@ -246,16 +246,16 @@ pub struct BackgroundTerminal {
     pub process_id: String,
 }
 
-/// What went wrong.
+/// The error of a turn.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TurnError {
-    /// For people.
+    /// The text for people.
     pub message: String,
-    /// A word, or an object of one word and an HTTP status.
+    /// A word, or an object with one word and an HTTP status.
     #[serde(deserialize_with = "empty")]
     pub codex_error_info: Value,
-    /// More, for people.
+    /// Further text for people.
     pub additional_details: Option<String>,
 }
 
@@ -263,9 +263,9 @@ pub struct TurnError {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorSaid {
-    /// What went wrong.
+    /// The error.
     pub error: TurnError,
-    /// Whether codex tries again.
+    /// Whether Codex tries again.
     #[serde(default)]
     pub will_retry: bool,
     /// The thread.
@@ -285,19 +285,19 @@ pub struct TokenUsage {
     /// The turn.
     #[serde(default)]
     pub turn_id: String,
-    /// How much.
+    /// The tokens.
     pub token_usage: Tokens,
 }
 
-/// Of a thread so far, and of its last request to the model.
+/// The tokens of a thread so far, and of its last request to the model.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tokens {
-    /// So far.
+    /// The whole thread so far.
     pub total: TokenCount,
     /// The last request.
     pub last: TokenCount,
-    /// How much the model can hold.
+    /// How many tokens the model can hold.
     #[serde(default)]
     pub model_context_window: Option<u64>,
 }
@@ -318,11 +318,11 @@ pub struct TokenCount {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RateLimitsUpdated {
-    /// All that is known.
+    /// The rate limits of the account.
     pub rate_limits: RateLimits,
 }
 
-/// The allowances of an account; both null for providers that have none.
+/// The rate limits of an account. Both are null for a provider that has none.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -333,19 +333,19 @@ pub struct RateLimits {
     pub secondary: Option<RateWindow>,
 }
 
-/// One allowance.
+/// One rate limit.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RateWindow {
-    /// How much is used, in percent.
+    /// The used part, in percent.
     pub used_percent: f64,
-    /// Over how long.
+    /// The length of the window.
     pub window_duration_mins: Option<u64>,
-    /// In seconds since 1970.
+    /// When the window ends, in seconds since 1970.
     pub resets_at: Option<i64>,
 }
 
-/// The notifications that are a few words for people, or name a thing.
+/// The notifications that have a few words for people, or only a name.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -369,7 +369,7 @@ pub struct RemarkParams {
     pub thread_settings: Option<ThreadSettings>,
 }
 
-/// What the next turn will be run with.
+/// The settings of the next turn.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ThreadSettings {
@@ -377,14 +377,14 @@ pub struct ThreadSettings {
     pub model: Option<String>,
 }
 
-/// The answer to `model/list`.
+/// The response to `model/list`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelPage {
-    /// Some.
+    /// A page of models.
     #[serde(default)]
     pub data: Vec<Model>,
-    /// Where the others are.
+    /// The cursor of the next page.
     #[serde(default)]
     pub next_cursor: Option<String>,
 }
@@ -414,19 +414,19 @@ pub struct Effort {
     pub reasoning_effort: String,
 }
 
-/// The answer to `thread/list`.
+/// The response to `thread/list`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadPage {
-    /// Some.
+    /// A page of threads.
     #[serde(default)]
     pub data: Vec<Thread>,
-    /// Where the others are.
+    /// The cursor of the next page.
     #[serde(default)]
     pub next_cursor: Option<String>,
 }
 
-/// Null reads as empty.
+/// Reads null as empty.
 fn empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(from: D) -> Result<T, D::Error> {
     Ok(Option::<T>::deserialize(from)?.unwrap_or_default())
 }

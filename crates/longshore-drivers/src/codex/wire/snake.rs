@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use super::Item;
 use crate::argv::typed;
 
-/// An item as the app-server would tell it, but for its changes.
+/// Reads an item into the form of the app-server. The changes of files keep their form.
 pub(crate) fn item_of(item: Map<String, Value>) -> Result<Item, serde_json::Error> {
-    // The tools of codex itself are in other letters; a server's are as the server calls them.
+    // Codex's own tools have another spelling. The tools of an MCP server keep the server's spelling.
     let own_tool =
         item.get("type").is_some_and(|kind| kind == "CollabAgentToolCall" || kind == "collab_tool_call");
     let mut fields = Map::new();
@@ -57,7 +57,7 @@ pub(crate) fn item_of(item: Map<String, Value>) -> Result<Item, serde_json::Erro
     serde_json::from_value(Value::Object(fields))
 }
 
-/// A part of a message, or what a command does: its type in their letters.
+/// A part of a message, or an action of a command, with its type in the app-server's spelling.
 fn input(mut part: Value) -> Value {
     if let Some(Value::String(kind)) = part.get_mut("type") {
         *kind = camel_word(&small(kind));
@@ -68,7 +68,7 @@ fn input(mut part: Value) -> Value {
     part
 }
 
-/// `"running"`, `{"completed":"what it said last"}`, or already `{"status":..,"message":..}`.
+/// Reads `"running"`, `{"completed":"its last message"}`, or `{"status":..,"message":..}`.
 fn state_of(state: Value) -> Value {
     match state {
         Value::String(word) => json!({"status": camel_word(&word)}),
@@ -86,7 +86,7 @@ fn state_of(state: Value) -> Value {
     }
 }
 
-/// `CommandExecution` and `command_execution` are `commandExecution`.
+/// Turns `CommandExecution` and `command_execution` into `commandExecution`.
 fn kind_of(kind: &str) -> String {
     match kind {
         "collab_tool_call" => "collabAgentToolCall".to_owned(),
@@ -94,13 +94,13 @@ fn kind_of(kind: &str) -> String {
     }
 }
 
-/// `UserMessage` is `userMessage`.
+/// Turns `UserMessage` into `userMessage`.
 fn small(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// `exit_code` is `exitCode`.
+/// Turns `exit_code` into `exitCode`.
 fn camel_word(word: &str) -> String {
     let mut parts = word.split('_');
     let first = parts.next().unwrap_or_default().to_owned();
@@ -111,7 +111,7 @@ fn camel_word(word: &str) -> String {
     })
 }
 
-/// The same with all names in a value, and with a value that is itself a name.
+/// Respells all names in a value. A string that is itself a name is respelled too.
 pub(crate) fn camel(value: Value) -> Value {
     match value {
         Value::Object(fields) => {

@@ -1,10 +1,10 @@
-//! Approvals: what OpenCode asks before it acts, and the form of a decision on its wire.
+//! Approvals: OpenCode's requests before it acts, and the form of a decision on its wire.
 //!
 //! OpenCode knows `once`, `always` and `reject`. `always` is valid for every session of the folder until the
-//! server ends. So "for this session" is `once` together with a rule of the session. `reject` stops the turn;
+//! server ends. So "for this session" is `once` together with a rule of the session. `reject` stops the turn.
 //! `reject` with a message goes to the model, which continues. Both also reject everything else that the
-//! session waits for. So the driver holds a no back until no other approval is open. OpenCode never settles
-//! an approval of a stopped turn, so the driver drops it.
+//! session waits for. So the driver holds a denial back until no other approval is open. OpenCode never
+//! settles an approval of a stopped turn, so the driver drops it.
 
 use longshore_model::approval::{ApprovalDecision, ApprovalRequest, Decision, Subject};
 use longshore_model::event::{Body, Draft};

@@ -13,7 +13,7 @@ use super::errors::failed;
 use super::{OpenCode, modes};
 use crate::kit::Scribe;
 
-/// How long OpenCode may say nothing about a prompt before the driver asks.
+/// How long OpenCode may report nothing about a prompt before the driver asks.
 const HEARD_WITHIN_MS: i64 = 30_000;
 
 impl OpenCode {
@@ -143,7 +143,7 @@ impl OpenCode {
         self.calls.send(ask, OpenCodeCall::Say { native: native.to_owned(), turn }, scribe);
     }
 
-    /// OpenCode did not take a prompt.
+    /// Handles a prompt that OpenCode did not take.
     pub(super) fn not_said(
         &mut self,
         native: &str,

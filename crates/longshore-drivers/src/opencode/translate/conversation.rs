@@ -19,7 +19,7 @@ pub(super) struct OpenCodeConversation {
     pub mode: Mode,
     /// The requested model, as `provider/model`.
     pub model: Option<String>,
-    /// How hard the agent thinks: a variant of the model.
+    /// The effort of the agent: a variant of the model.
     pub effort: Option<String>,
     /// The model that OpenCode reports.
     pub uses: Option<String>,
@@ -71,9 +71,9 @@ pub(super) struct OpenCodeTurn {
     pub id: TurnId,
     /// Whether OpenCode has reported the turn, and it was not only requested.
     pub heard: bool,
-    /// Whether a client asked for a stop.
+    /// Whether a client requested a stop.
     pub stopping: bool,
-    /// Whether somebody cancelled a request of the turn.
+    /// Whether a person cancelled a request of the turn.
     pub cancelled: bool,
     /// Whether OpenCode reports that the turn was stopped.
     pub aborted: bool,
@@ -151,7 +151,7 @@ pub(super) struct OpenCodeToolCall {
     pub told: usize,
     /// The changes that the request for permission showed.
     pub changes: Vec<FileChange>,
-    /// Whether the agent asked for an approval. Then the call's times include the wait for the decision.
+    /// Whether the agent requested an approval. Then the call's times include the wait for the decision.
     pub asked: bool,
     /// The conversation to which the call delegated work.
     pub child: Option<String>,

@@ -24,7 +24,7 @@ impl OpenCode {
         }
         let parent = parent.to_owned();
         // The call of the child names it a moment later. If only one call is possible, the driver uses it
-        // now, so that the delegation comes before the child speaks.
+        // now, so that the delegation comes before the child's first event.
         let calls = self.calls_without_child(&parent);
         let session = SessionId::mint(&mut scribe.cx);
         if let [only] = calls.as_slice() {

@@ -40,7 +40,7 @@ pub(super) fn asked_changes(metadata: &Value, cwd: &str) -> Vec<FileChange> {
     path.map(|path| told(path, cwd, kind_of(diff), diff)).into_iter().collect()
 }
 
-/// The unified diff of all changes of a turn, file by file as git reports them.
+/// The unified diff of all changes of a turn, file by file in git's form.
 pub(super) fn turn_diff(summary: &Value, cwd: &str) -> String {
     let changes = listed(&summary["diffs"], cwd).into_iter().filter(|change| !change.diff.is_empty());
     let as_git_tells = |FileChange { path, diff, .. }: FileChange| {

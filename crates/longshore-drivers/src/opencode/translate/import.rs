@@ -5,7 +5,7 @@
 //! All ids are functions of OpenCode's ids, so importing a message twice gives the same events.
 //!
 //! Nothing reports the end of a turn. A turn is over when the model calls no further tool, when the turn
-//! failed, when somebody refused a tool without a message, and when the next prompt follows an unfinished
+//! failed, when a person refused a tool without a message, and when the next prompt follows an unfinished
 //! message.
 
 use longshore_model::capability::Mode;
@@ -26,9 +26,9 @@ use crate::kit::Scribe;
 use crate::opencode::NAME;
 use crate::opencode::wire::{Info, Part, Times, Todos};
 
-/// The error of a tool that somebody refused without a message. The turn ends with it.
+/// The error of a tool that a person refused without a message. The turn ends with it.
 const REFUSED: &str = "The user rejected permission to use this specific tool call.";
-/// The beginning of the error of a question that nobody wants to answer. The turn ends with it.
+/// The beginning of the error of a question that no person wants to answer. The turn ends with it.
 const DISMISSED: &str = "The user dismissed";
 
 /// A message in OpenCode's list. An unreadable part does not affect the other parts.
@@ -94,8 +94,7 @@ impl Conversation {
         Self { native, session, names, driver, prompts: Vec::new(), makes_room: false }
     }
 
-    /// A message to the agent: from a person, from a delegating conversation, or from OpenCode in somebody's
-    /// name.
+    /// Reads a message to the agent: from a person, from a delegating conversation, or from OpenCode itself.
     fn prompted(&mut self, info: Info, parts: Vec<Part>, told: &mut Reading) {
         if self.has_open_step() {
             self.give_up(told);
@@ -124,7 +123,7 @@ impl Conversation {
         self.prompts.push(info);
     }
 
-    /// A message of the model.
+    /// Reads a message of the model.
     fn stepped(&mut self, info: Info, parts: Vec<Part>, told: &mut Reading) {
         if let Some(conversation) = self.conversation() {
             if let Some(cwd) = info.path["cwd"].as_str() {

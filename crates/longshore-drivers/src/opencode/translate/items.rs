@@ -96,8 +96,8 @@ impl OpenCode {
         }
     }
 
-    /// A message to the agent from somebody other than our session: from a delegating conversation, or from a
-    /// person at another client.
+    /// Handles a message to the agent from another sender than our session: from a delegating conversation,
+    /// or from a person at another client.
     fn somebody_said(&mut self, part: &Part, scribe: &mut Scribe<'_>) {
         let Some(conversation) = self.conversations.get_mut(&part.session_id).filter(|_| !part.synthetic)
         else {

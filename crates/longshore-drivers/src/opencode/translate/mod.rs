@@ -1,4 +1,4 @@
-//! The driver: translates OpenCode's events and answers into the vocabulary of the waist, and back.
+//! The driver: translates OpenCode's events and responses into our events, and commands into requests.
 //!
 //! | module | holds |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `commands` | the commands of a session to its agent |
 //! | `turns`, `errors` | how turns begin, rest and end, and why they fail |
 //! | `items`, `tools`, `diffs` | the parts of messages |
-//! | `approvals`, `questions`, `pending_answers` | what OpenCode asks of the hub |
+//! | `approvals`, `questions`, `pending_answers` | OpenCode's requests to the hub |
 //! | `delegations` | conversations that other conversations begin |
 //! | `import` | conversations from elsewhere |
 //! | `remarks` | remarks about a whole conversation |
@@ -70,7 +70,7 @@ pub struct OpenCode {
     questions: Questions,
     /// Whether the stream of events was open before.
     connected: bool,
-    /// The context sizes of models, as far as somebody asked for models.
+    /// The context sizes of models. Known once a client has asked for the models.
     windows: HashMap<String, u64>,
     /// Whether the driver replays a past conversation. A separate driver of this kind replays each
     /// conversation.

@@ -4,7 +4,7 @@
 use longshore_model::capability::Mode;
 use serde_json::{Value, json};
 
-/// What a mode by itself answers to a request for permission.
+/// The answer of a mode to a request for permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ModeVerdict {
     Allow,

@@ -24,7 +24,7 @@ use crate::transport::http::base64;
 
 /// The messages of a page.
 const MESSAGES: usize = 100;
-/// Words for how hard a model thinks, in ascending order. OpenCode lists the variants in any order.
+/// Names of efforts, in ascending order. OpenCode lists the variants in any order.
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 impl OpenCode {

@@ -20,7 +20,7 @@ impl OpenCode {
         let mut drafts = Vec::new();
         if let Some(title) = info.title.as_ref().filter(|title| conversation.title.as_ref() != Some(title)) {
             // The first title is OpenCode's own. The session takes its title from the first prompt. A later
-            // title is somebody's choice.
+            // title was chosen by a person.
             let had_one = conversation.title.as_ref().is_some_and(|title| is_title(title));
             conversation.title = Some(title.clone());
             if had_one && is_title(title) {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Error, Times};
 
-/// A message, without what it is made of.
+/// A message without its parts.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Info {
@@ -26,7 +26,7 @@ pub struct Info {
     pub tokens: Option<Tokens>,
     #[serde(default)]
     pub finish: Option<String>,
-    /// `{diffs}` of what the turn changed, or `true` of a message that sums up.
+    /// `{diffs}` with the changes of the turn, or `true` for a message that is a summary.
     #[serde(default)]
     pub summary: Value,
     /// `{cwd, root}`
@@ -38,8 +38,8 @@ pub struct Info {
     pub model_id: String,
 }
 
-/// Tokens of a message, a step or a session. What came from the cache is not among `input`, what was thought not
-/// among `output`.
+/// Tokens of a message, a step or a session. `input` excludes cached tokens, and `output` excludes tokens of
+/// thoughts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -51,7 +51,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// All of them.
+    /// The sum of all tokens.
     pub fn sum(&self) -> f64 {
         self.input + self.output + self.reasoning + self.cache.read + self.cache.write
     }
@@ -67,7 +67,7 @@ impl std::ops::AddAssign for Tokens {
     }
 }
 
-/// Tokens that were read from the cache, or written to it.
+/// Tokens read from the cache, or written to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -76,7 +76,7 @@ pub struct Cache {
     pub write: f64,
 }
 
-/// A piece of a message.
+/// A part of a message.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Part {
@@ -89,10 +89,10 @@ pub struct Part {
     pub kind: String,
     #[serde(default)]
     pub text: String,
-    /// Said by OpenCode in somebody's name.
+    /// Whether OpenCode wrote this part in the name of the user or the model.
     #[serde(default)]
     pub synthetic: bool,
-    /// Of a summary: OpenCode makes it by itself, and goes on.
+    /// For a summary: whether OpenCode makes it without a request, and continues afterwards.
     #[serde(default)]
     pub auto: bool,
     #[serde(default)]
@@ -111,7 +111,7 @@ pub struct Part {
     pub url: String,
 }
 
-/// Where the call of a tool stands.
+/// The state of a tool call.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -123,22 +123,22 @@ pub struct State {
     pub title: String,
     pub metadata: Value,
     pub time: Times,
-    /// Pictures and other files that came of it.
+    /// Pictures and other files in the result.
     pub attachments: Vec<Attached>,
 }
 
-/// A file that came of a call.
+/// A file in the result of a call.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct Attached {
     pub mime: String,
     pub filename: Option<String>,
-    /// An address, or the file itself: `data:image/png;base64,..`.
+    /// An address, or the content itself: `data:image/png;base64,..`.
     pub url: String,
 }
 
-/// What happened to a file.
+/// A change of a file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]

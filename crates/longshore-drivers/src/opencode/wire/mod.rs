@@ -1,4 +1,4 @@
-//! Their JSON, with their names. Fields that we do not look at are left out.
+//! OpenCode's JSON, with its names. Fields that the driver does not read are left out.
 //!
 //! The flow of a conversation:
 //!
@@ -6,17 +6,17 @@
 //! POST /session {permission}            -> the session, ses_1
 //! POST /session/ses_1/prompt_async      -> 204; all else comes as events:
 //!   session.status busy
-//!   message.updated user, message.part.updated text        what we said
+//!   message.updated user, message.part.updated text        the driver's prompt
 //!   message.updated assistant                              one message for each step of the model
 //!     message.part.updated text ""; message.part.delta ..; message.part.updated the whole text
 //!     message.part.updated tool pending, running, completed or error
 //!       permission.asked                -> POST /permission/per_1/reply
 //!       question.asked                  -> POST /question/que_1/reply or reject
 //!   message.updated assistant, completed
-//!   session.status idle, session.idle                      after an abort twice
+//!   session.status idle, session.idle                      after an abort, twice
 //! ```
 //!
-//! On `/event` an event is bare; on `/global/event` it lies in a `payload`, beside its directory.
+//! On `/event`, an event has no wrapper. On `/global/event`, it is in a `payload`, beside its directory.
 
 mod messages;
 
@@ -29,7 +29,7 @@ use serde_json::value::RawValue;
 
 pub use messages::{Diff, Info, Part, State, Tokens};
 
-/// What all events have.
+/// The fields that all events have.
 #[derive(Debug, Default, Deserialize)]
 #[allow(missing_docs)]
 pub struct Head<'a> {
@@ -43,7 +43,7 @@ pub struct Head<'a> {
     pub directory: Option<Cow<'a, str>>,
 }
 
-/// Which session an event is of.
+/// The session of an event.
 #[derive(Debug, Default, Deserialize)]
 #[allow(missing_docs)]
 pub struct Place<'a> {
@@ -82,7 +82,7 @@ pub struct PartUpdated {
     pub part: Part,
 }
 
-/// A message and what it is made of, as `GET /session/{id}/message` lists them.
+/// A message with its parts, as `GET /session/{id}/message` lists them.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Message {
@@ -91,14 +91,14 @@ pub struct Message {
     pub parts: Vec<Part>,
 }
 
-/// Of a message as it is listed, its name and its time.
+/// A listed message, reduced to its id and its times.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct MessageHead {
     pub info: InfoHead,
 }
 
-/// What [`MessageHead`] has of a message.
+/// The fields of a [`MessageHead`].
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct InfoHead {
@@ -140,7 +140,7 @@ pub struct Session {
     pub time: Times,
 }
 
-/// A model, as a session names it.
+/// A model, in the form that a session uses.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Model {
@@ -150,7 +150,7 @@ pub struct Model {
     pub provider_id: String,
 }
 
-/// Moments, in milliseconds since 1970.
+/// Points in time, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -169,7 +169,7 @@ pub struct StatusTold {
     pub status: Status,
 }
 
-/// What a session is at.
+/// The state of a session.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Status {
@@ -188,7 +188,7 @@ pub struct ErrorTold {
     pub error: Error,
 }
 
-/// What went wrong.
+/// An error of OpenCode.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[allow(missing_docs)]
 pub struct Error {
@@ -217,7 +217,7 @@ pub struct Permission {
     pub tool: Option<ToolPlace>,
 }
 
-/// The call of a tool that something is about.
+/// The tool call that a request concerns.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct ToolPlace {
@@ -248,7 +248,7 @@ pub struct OpenCodeQuestion {
     pub questions: Vec<Question>,
 }
 
-/// One thing that it wants to know.
+/// One question of a request.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Question {
@@ -260,12 +260,12 @@ pub struct Question {
     pub options: Vec<Choice>,
     #[serde(default)]
     pub multiple: bool,
-    /// Whether something else may be said; it may, unless it says no.
+    /// Whether the person may type another answer. Missing means yes.
     #[serde(default)]
     pub custom: Option<bool>,
 }
 
-/// One answer to choose.
+/// One offered answer.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Choice {
@@ -283,7 +283,7 @@ pub struct Todos {
     pub todos: Vec<Todo>,
 }
 
-/// One thing to do.
+/// One step of a plan.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Todo {
@@ -312,7 +312,7 @@ pub struct Providers {
     pub default: BTreeMap<String, String>,
 }
 
-/// Who serves models.
+/// A provider of models.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Provider {
@@ -323,7 +323,7 @@ pub struct Provider {
     pub models: BTreeMap<String, ProvidedModel>,
 }
 
-/// A model, as its provider names it.
+/// A model, in the form that its provider uses.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct ProvidedModel {
@@ -331,7 +331,8 @@ pub struct ProvidedModel {
     pub name: String,
     #[serde(default)]
     pub limit: Value,
-    /// Other settings of the same model by their names, which are words for how hard it thinks. An object, where there are any.
+    /// Variants of the model with other settings. Their names are words for the effort. An object, if there
+    /// are any.
     #[serde(default)]
     pub variants: Value,
 }

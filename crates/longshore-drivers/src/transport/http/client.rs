@@ -31,7 +31,7 @@ pub(crate) enum Failure {
     Status(u16),
 }
 
-/// Where a server is, and how it knows us.
+/// The address of a server, and the credentials for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
     pub(crate) at: SocketAddr,
@@ -39,7 +39,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Asks, and reads the whole answer, up to `longest` bytes of it.
+    /// Sends a request, and reads the whole response, up to `longest` bytes.
     pub(crate) async fn ask(
         &self,
         request: &Request,
@@ -83,7 +83,7 @@ impl Peer {
         let stream = TcpStream::connect(self.at).await?;
         stream.set_nodelay(true)?;
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-        // Ends with the answer, or when nobody waits for it any more.
+        // The task ends with the response, or when nobody waits for the response any more.
         tokio::spawn(connection);
         let mut request = hyper::Request::builder()
             .method(method.as_str())
@@ -100,12 +100,12 @@ impl Peer {
     }
 }
 
-/// `Basic`, as browsers say it.
+/// The `Basic` credentials, in the form of browsers.
 pub(crate) fn basic(user: &str, password: &str) -> String {
     format!("Basic {}", base64(format!("{user}:{password}").as_bytes()))
 }
 
-/// Bytes in letters.
+/// Encodes bytes as base64.
 pub(crate) fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();

@@ -1,7 +1,8 @@
-//! The stream of events: held open, opened again when it breaks, given up when the server is gone.
+//! The stream of events. The transport holds it open, opens it again when it breaks, and gives up when the
+//! server is gone.
 //!
-//! Every line of data is one message. A server that spreads a message over several lines would need more;
-//! none of ours does.
+//! Every line of data is one message. A server that spreads a message over several lines would need more
+//! code. No agent does that.
 
 use std::time::Duration;
 
@@ -14,13 +15,13 @@ use tokio::time::{Instant, sleep, timeout};
 use super::client::{Failure, Peer};
 use crate::transport::{Limits, Lines, WireLine};
 
-/// How long it waits before it opens a broken stream again, at first and at most.
+/// How long the transport waits before it opens a broken stream again, at first and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 
-/// A stream that held this long was a good one: the next break is a new one, not the same again.
+/// A stream that was open this long was good. After it, the pauses start again from the shortest.
 const HELD: Duration = Duration::from_secs(5);
 
-/// What the stream has to say.
+/// An event of the stream.
 #[derive(Debug)]
 pub(crate) enum StreamEvent {
     Connected,
@@ -30,7 +31,7 @@ pub(crate) enum StreamEvent {
         text: Raw,
         fault: RawFault,
     },
-    /// It could not be opened again for too long; this is the last word.
+    /// The stream could not be opened again for too long. This is the last event.
     Lost(String),
 }
 
@@ -42,11 +43,11 @@ pub(crate) struct EventStream {
     pub(crate) hear: mpsc::Sender<StreamEvent>,
 }
 
-/// Nobody listens any more.
+/// Nobody takes the events any more.
 struct NoListener;
 
 impl EventStream {
-    /// Until nobody listens, or the server is lost.
+    /// Follows the stream until nobody takes its events, or the server is lost.
     pub(crate) async fn follow(self) {
         let (mut pause, mut down_since) = (PAUSES.0, Instant::now());
         loop {
@@ -71,12 +72,12 @@ impl EventStream {
         }
     }
 
-    /// Until the stream breaks.
+    /// Reads the stream until it breaks.
     async fn listen(&self, mut body: Incoming) -> Result<Failure, NoListener> {
         self.say(StreamEvent::Connected).await?;
         let mut lines = Lines::new(self.limits.line, self.limits.kept);
         let why = loop {
-            // A server that lives says so now and then; one that says nothing at all is not there.
+            // A running server sends heartbeats. A server that sends nothing at all is gone.
             match timeout(self.limits.silence, body.frame()).await {
                 Err(_) => break Failure::Late(self.limits.silence.as_secs()),
                 Ok(None) => break Failure::Body("it ended".to_owned()),

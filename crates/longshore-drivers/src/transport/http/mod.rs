@@ -1,12 +1,12 @@
 //! The HTTP transport: a process that is a server on loopback, beside its pipes.
 //!
-//! As in [`super::Stdio`], everything comes from one method that may be dropped at any await. Requests wait until the
-//! server has said where it listens.
+//! As in [`super::Stdio`], everything comes from one method, whose future may be dropped at any await.
+//! Requests wait until the server has named its address.
 //!
 //! | queue | bound | when it is full |
 //! |---|---|---|
 //! | requests | 256 waiting | [`Http::is_full`]: the task reads no commands of sessions; a further request fails |
-//! | answers | [`Limits::line`] bytes each | the request fails |
+//! | responses | [`Limits::line`] bytes each | the request fails |
 //! | events | 64 messages, [`Limits::line`] bytes each | the transport does not read the connection, and the server waits |
 
 mod client;
@@ -31,10 +31,10 @@ use events::{EventStream, StreamEvent};
 /// How many requests may wait.
 const WAITING: usize = 256;
 
-/// How many requests that are answered at once may be on their way.
+/// How many requests may be on their way, except for patient ones.
 const AT_ONCE: usize = 16;
 
-/// How many events may wait to be heard.
+/// How many events may wait to be taken.
 const EVENTS: usize = 64;
 
 /// What can happen to a server.
@@ -44,9 +44,9 @@ pub enum HttpEvent {
     Said(Said),
     /// The server sent something unreadable.
     Garbled {
-        /// What could be saved.
+        /// The readable part of the message.
         text: Raw,
-        /// What was wrong.
+        /// Why the message cannot be read.
         fault: RawFault,
     },
     /// The server is gone, though its process may still run. Reported once.
@@ -60,15 +60,15 @@ pub struct Http {
     authorization: String,
     limits: Limits,
     peer: Option<Peer>,
-    /// By when it must have said where it listens.
+    /// Until when the server must name its address.
     starts_by: Instant,
     waiting: VecDeque<Request>,
-    /// Requests that cannot even wait.
+    /// The ids of requests that found no place in the queue.
     refused: VecDeque<u64>,
     /// Sessions with a request on its way.
     busy: HashSet<SessionId>,
     running: JoinSet<HttpResult>,
-    /// How many of them will take as long as they take.
+    /// How many requests on their way have no deadline.
     patient: usize,
     hear: mpsc::Sender<StreamEvent>,
     heard: mpsc::Receiver<StreamEvent>,
@@ -85,7 +85,7 @@ struct HttpResult {
 }
 
 impl Http {
-    /// A server that has just been started with this password.
+    /// A server that was just started with this password.
     pub fn new(server: Server, password: &str, limits: Limits) -> Self {
         let (hear, heard) = mpsc::channel(EVENTS);
         Self {
@@ -124,7 +124,7 @@ impl Http {
         self.pump();
     }
 
-    /// What to ask it. Asked by [`Http::next`].
+    /// Queues requests. [`Http::next`] sends them.
     pub fn ask(&mut self, requests: impl IntoIterator<Item = Request>) {
         for request in requests {
             match self.waiting.len() < WAITING {
@@ -140,7 +140,7 @@ impl Http {
         self.waiting.len() >= WAITING && !self.lost
     }
 
-    /// Sends what may be sent.
+    /// Sends the waiting requests that may be sent now.
     fn pump(&mut self) {
         let Some(peer) = &self.peer else { return };
         let mut at = 0;
@@ -166,9 +166,9 @@ impl Http {
         }
     }
 
-    /// Waits for the next event. Reads answers and events only if `read` is set.
+    /// Waits for the next event. Reads responses and events only if `read` is set.
     ///
-    /// May be dropped and called again.
+    /// The future may be dropped, and the function called again.
     pub async fn next(&mut self, read: bool) -> HttpEvent {
         if let Some(id) = self.refused.pop_front() {
             return HttpEvent::Said(Said::Response { id, result: Err("too many requests wait".to_owned()) });

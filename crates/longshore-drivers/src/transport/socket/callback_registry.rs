@@ -1,8 +1,8 @@
-//! The programs that are expected to call back: by session, each with its own token.
+//! The programs that should call back: by session, each with its own token.
 //!
-//! The anchor registers here the program that it expects. The server of the address passes connections on
-//! here, and only this registry knows the process. So the two sides need not know each other. A program's
-//! token opens only its own connection; an agent never gets the owner's token.
+//! The anchor registers each program here. The server of the address passes connections on to this registry,
+//! and only the registry knows the process. So the two sides need not know each other. A program's token
+//! opens only the program's own connection. An agent never gets the owner's token.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,17 +13,17 @@ use longshore_model::id::SessionId;
 use subtle::ConstantTimeEq;
 use tokio::sync::{Notify, mpsc, watch};
 
-/// How many messages lie between the one who serves a line and the one who holds the process. What else waits does so
-/// at either end, where it is counted in bytes.
+/// How many messages may be between the server of a connection and the holder of the process. Further
+/// messages wait at either end, where they are counted in bytes.
 const BETWEEN: usize = 1;
 
-/// A place where programs are expected. Cheap to clone.
+/// The registry. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct CallbackRegistry(Arc<CallbackTable>);
 
 #[derive(Debug, Default)]
 struct CallbackTable {
-    /// What programs are told to call, without the session: `ws://127.0.0.1:8790/ws/cli`.
+    /// The address for programs, without the session: `ws://127.0.0.1:8790/ws/cli`.
     address: Option<String>,
     expected: Mutex<HashMap<SessionId, Expected>>,
 }
@@ -48,9 +48,10 @@ pub struct CallbackLine {
     /// Messages to the program. The channel ends when another connection replaces this one, or when the
     /// process ends.
     pub told: mpsc::Receiver<ToProgram>,
-    /// The number of the last message that is known to have arrived. Dropped when the line breaks.
+    /// The number of the last message that is known to have arrived. The sender is dropped when the
+    /// connection breaks.
     pub arrived: watch::Sender<u64>,
-    /// How long a message of the program may be, in bytes.
+    /// How many bytes a message of the program may have.
     pub longest: usize,
 }
 
@@ -62,7 +63,7 @@ pub(super) struct CallbackEnd {
     pub(super) arrived: watch::Receiver<u64>,
 }
 
-/// Where one program's calls come in. The latest is the one that counts.
+/// Takes the connections of one program. The latest connection counts.
 #[derive(Debug, Default)]
 pub(super) struct Door {
     call: Mutex<Option<CallbackEnd>>,
@@ -70,7 +71,8 @@ pub(super) struct Door {
 }
 
 impl Door {
-    /// The call that waits, or the next one. May be dropped and called again.
+    /// Takes the waiting connection, or waits for the next one. The future may be dropped, and the function
+    /// called again.
     pub(super) async fn call(&self) -> CallbackEnd {
         loop {
             if let Some(call) = self.waiting() {
@@ -80,13 +82,13 @@ impl Door {
         }
     }
 
-    /// The call that waits.
+    /// Takes the waiting connection.
     pub(super) fn waiting(&self) -> Option<CallbackEnd> {
         lock(&self.call).take()
     }
 }
 
-/// A program that is expected, for as long as this is held.
+/// A registration. The program may connect while it is held.
 #[derive(Debug)]
 pub(super) struct Awaited {
     reception: CallbackRegistry,
@@ -97,7 +99,7 @@ pub(super) struct Awaited {
 impl Drop for Awaited {
     fn drop(&mut self) {
         let mut expected = lock(&self.reception.0.expected);
-        // Another process of the same session may be expected by now.
+        // Another process of the same session may be registered by now.
         if expected.get(&self.session).is_some_and(|known| Arc::ptr_eq(&known.door, &self.door)) {
             expected.remove(&self.session);
         }
@@ -110,7 +112,7 @@ impl CallbackRegistry {
         Self(Arc::new(CallbackTable { address: Some(address.into()), expected: Mutex::default() }))
     }
 
-    /// What the program of this session is told to call; none where nobody serves an address.
+    /// The address for the program of this session. None if the hub serves no address.
     pub(crate) fn address(&self, session: SessionId) -> Option<String> {
         self.0.address.as_ref().map(|address| format!("{address}/{session}"))
     }
@@ -122,13 +124,13 @@ impl CallbackRegistry {
         Awaited { reception: self.clone(), session, door }
     }
 
-    /// Whether some program was given this token.
+    /// Whether a registered program has this token.
     pub fn knows(&self, token: &str) -> bool {
-        // All are looked at, so that the duration says nothing.
+        // All tokens are compared, so that the duration reveals nothing.
         lock(&self.0.expected).values().fold(false, |known, one| known | same(&one.token, token))
     }
 
-    /// The connection to the process of this session, if this is its token. It replaces an earlier
+    /// The connection to the process of this session, if the token is right. It replaces an earlier
     /// connection.
     pub fn answer(&self, session: SessionId, token: &str) -> Option<CallbackLine> {
         let expected = lock(&self.0.expected);

@@ -1,32 +1,33 @@
-//! Cuts messages into lines, without lines that came before.
+//! Cuts messages into lines, and leaves out repeated lines.
 //!
-//! Some programs repeat everything that they remember when they reconnect, because they cannot know what
-//! arrived. Their lines have ids (`uuid`), so an identical line is a repetition. The first one was kept.
+//! When some programs reconnect, they repeat everything that they remember, because they cannot know what
+//! arrived. Their lines have ids (`uuid`), so an identical line is a repetition. The driver already has the
+//! first one.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use longshore_model::event::Raw;
 
-/// How many lines are remembered: more than programs do (1000).
+/// How many lines are remembered: more than programs remember (1000).
 const REMEMBERED: usize = 4096;
 
 /// Cuts messages into lines.
 #[derive(Debug, Default)]
 pub(super) struct Dedup {
-    /// The program came back, and may repeat itself.
+    /// Whether the program reconnected, and may repeat lines.
     came_back: bool,
     known: HashSet<u64>,
     order: VecDeque<u64>,
 }
 
 impl Dedup {
-    /// The program has another line than the one that it began with.
+    /// Notes that the program has a new connection.
     pub(super) fn came_back(&mut self) {
         self.came_back = true;
     }
 
-    /// The lines of a message. A message ends its last line.
+    /// The lines of a message. The end of a message also ends its last line.
     pub(super) fn lines(&mut self, message: &str) -> Vec<Raw> {
         let lines = message.split('\n').filter(|line| !line.trim_ascii().is_empty());
         lines.filter(|line| self.is_new(line)).map(Raw::from).collect()

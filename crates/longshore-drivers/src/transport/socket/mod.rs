@@ -1,16 +1,18 @@
 //! The socket transport: a process whose program connects to the hub and exchanges lines over that connection.
 //!
-//! The hub serves the connection, at `/ws/cli/{session}`; the anchor has no port. The hub already has an address with
-//! checks and limits, and one address is easier to guard than one per agent. The hub hands the connection over as a
-//! [`CallbackLine`] of three channels through [`CallbackRegistry`], so neither side knows the other. The channels carry
-//! the types of [`longshore_model::callback`], which could also go to an anchor elsewhere.
+//! The hub serves the connection, at `/ws/cli/{session}`, so the anchor has no port. The hub already has an
+//! address with checks and limits, and one address is easier to guard than one per agent. The hub hands the
+//! connection over as a [`CallbackLine`] of three channels through [`CallbackRegistry`], so neither side
+//! knows the other. The channels carry the types of [`longshore_model::callback`], which could also go to an
+//! anchor on another machine.
 //!
 //! - Messages to the program wait, in order, until it connects. Messages that may not have arrived are sent again on the
 //!   next connection. See `unacked`.
 //! - A second connection replaces the first: programs reconnect when they believe that their connection is dead, which
 //!   the hub may not have noticed. The rest of the first connection is read before the second one.
 //! - If a program does not connect, or does not reconnect, within [`Limits::attach`], the anchor stops it.
-//! - The connection ends with a close code after which the program does not reconnect, but ends as at the end of its input.
+//! - The connection ends with a close code. After that code the program does not reconnect, but ends as at
+//!   the end of its input.
 //!
 //! | queue | bound | when it is full |
 //! |---|---|---|
@@ -37,13 +39,13 @@ pub use callback_registry::{CallbackLine, CallbackRegistry};
 use dedup::Dedup;
 use unacked::Unacked;
 
-/// How many lines may have something to give.
+/// How many connections may have unread messages.
 const LINES: usize = 8;
 
-/// What can happen to a line.
+/// An event of the program's connection.
 #[derive(Debug)]
 pub enum SocketEvent {
-    /// The program spoke; see [`Socket::line`].
+    /// The program sent something; see [`Socket::line`].
     Said,
     /// The program takes no messages. Reported once.
     Stuck,
@@ -51,33 +53,33 @@ pub enum SocketEvent {
     Lost(String),
 }
 
-/// A program that calls us back.
+/// A program that calls back to the hub.
 #[derive(Debug)]
 pub struct Socket {
     awaited: Awaited,
     call_back: CallBack,
     limits: Limits,
-    /// The way to it, while it has a line.
+    /// The sender to the program, while it has a connection.
     line: Option<mpsc::Sender<ToProgram>>,
     arrived: Option<watch::Receiver<u64>>,
-    /// What lines have to give: the present one last, before it those that broke.
+    /// The receivers of all connections with unread messages. The present connection is the last one.
     incoming: VecDeque<mpsc::Receiver<FromProgram>>,
     heard: Dedup,
     lines: VecDeque<Spoken>,
     told: Unacked,
-    /// By when it must have called; none while it has a line.
+    /// Until when the program must connect. None while it has a connection.
     calls_by: Option<Instant>,
-    /// Whether it ever called.
+    /// Whether the program has ever connected.
     called: bool,
-    /// Whether it was said that it is stuck, or lost.
+    /// Whether `Stuck` or `Lost` was reported.
     given_up: bool,
     stopping: bool,
-    /// Whether the present line was told to close.
+    /// Whether the close message was sent to the present connection.
     closed: bool,
 }
 
 impl Socket {
-    /// Expects the program of a session, which was given this token.
+    /// Registers the program of a session with this token.
     pub fn new(
         call_back: CallBack,
         reception: &CallbackRegistry,
@@ -103,20 +105,20 @@ impl Socket {
         }
     }
 
-    /// Queues lines, each without its line feed. [`Socket::next`] sends them; nothing more is sent once the
-    /// program is being stopped.
+    /// Queues lines, each without its line feed. [`Socket::next`] sends them. While the program is being
+    /// stopped, nothing more is queued.
     pub fn tell(&mut self, lines: impl IntoIterator<Item = String>) {
         if !self.stopping {
             self.told.push(lines);
         }
     }
 
-    /// Whether more waits to arrive than may.
+    /// Whether more bytes are unacknowledged than allowed.
     pub fn is_full(&self) -> bool {
         self.told.full_since().is_some() && !self.stopping
     }
 
-    /// The next line that it spoke.
+    /// The next line of the program.
     pub fn line(&mut self) -> Option<Spoken> {
         self.lines.pop_front()
     }
@@ -128,8 +130,8 @@ impl Socket {
 
     /// Waits for the next event, and sends messages meanwhile. Reads only if `read` is set.
     ///
-    /// May be dropped and called again. All lines of one [`SocketEvent::Said`] must be taken before the next
-    /// call.
+    /// The future may be dropped, and the function called again. The caller must take all lines of one
+    /// [`SocketEvent::Said`] before the next call.
     pub async fn next(&mut self, read: bool) -> SocketEvent {
         loop {
             let writes = !self.told.all_written() || (self.stopping && !self.closed);
@@ -183,7 +185,7 @@ impl Socket {
         }
     }
 
-    /// What it has not been told on this line, and the farewell after that.
+    /// The next message for this connection, or the close message after the last one.
     fn next_to_tell(&mut self) -> ToProgram {
         if let Some((number, text)) = self.told.next() {
             return ToProgram::Lines { number, text };
@@ -205,7 +207,7 @@ impl Socket {
         (self.called, self.closed, self.calls_by) = (true, false, None);
     }
 
-    /// The line that it has is none any more. What has arrived over it has arrived.
+    /// Drops the present connection. Its last acknowledgements still count.
     fn hang_up(&mut self) {
         self.line = None;
         if let Some(arrived) = self.arrived.take() {
@@ -238,7 +240,7 @@ impl Socket {
     }
 }
 
-/// The number of the last message that arrived, when that changes; none when the line broke.
+/// The number of the last message that arrived, when it changes. None if the connection broke.
 async fn arrival(arrived: &mut Option<watch::Receiver<u64>>) -> Option<u64> {
     match arrived {
         Some(arrived) => arrived.changed().await.ok().map(|()| *arrived.borrow_and_update()),
@@ -246,7 +248,7 @@ async fn arrival(arrived: &mut Option<watch::Receiver<u64>>) -> Option<u64> {
     }
 }
 
-/// Room for a message to the program; none when the line broke.
+/// Room for a message to the program. None if the connection broke.
 async fn room(line: &Option<mpsc::Sender<ToProgram>>) -> Option<mpsc::OwnedPermit<ToProgram>> {
     match line {
         Some(line) => line.clone().reserve_owned().await.ok(),
@@ -254,7 +256,7 @@ async fn room(line: &Option<mpsc::Sender<ToProgram>>) -> Option<mpsc::OwnedPermi
     }
 }
 
-/// The next message, from the oldest line that has any; none when that line has given all.
+/// The next message, from the oldest connection. None if that connection has ended.
 async fn message(incoming: &mut VecDeque<mpsc::Receiver<FromProgram>>) -> Option<FromProgram> {
     match incoming.front_mut() {
         Some(line) => line.recv().await,

@@ -1,8 +1,8 @@
 //! Messages to a program that may not have arrived.
 //!
 //! A message that was written to a connection may be lost when the connection breaks. So each message is kept
-//! until its arrival is known, and sent again on the next connection. A program may get a message twice;
-//! programs recognise a prompt that they have by its id.
+//! until its arrival is known, and sent again on the next connection. A program may get a message twice.
+//! Programs recognise a repeated prompt by its id.
 
 use std::collections::VecDeque;
 
@@ -12,23 +12,23 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub(super) struct Unacked {
     messages: VecDeque<(u64, String)>,
-    /// How many of them were written to the present line.
+    /// How many messages were written to the present connection.
     written: usize,
-    /// The number of the last one that there was.
+    /// The number of the last message.
     last: u64,
     bytes: usize,
     limit: usize,
-    /// Since when it is full and nothing has arrived.
+    /// Since when the queue has been full and nothing has arrived.
     full_since: Option<Instant>,
 }
 
 impl Unacked {
-    /// Full when `limit` bytes are kept. The message that fills it may go beyond.
+    /// Full when `limit` bytes are kept. The message that fills it may exceed the limit.
     pub(super) fn new(limit: usize) -> Self {
         Self { messages: VecDeque::new(), written: 0, last: 0, bytes: 0, limit, full_since: None }
     }
 
-    /// Lines without their line feeds, as one message.
+    /// Adds lines without their line feeds, as one message.
     pub(super) fn push(&mut self, lines: impl IntoIterator<Item = String>) {
         let mut text = String::new();
         for line in lines {
@@ -43,24 +43,24 @@ impl Unacked {
         }
     }
 
-    /// The next message to write to the present line.
+    /// The next message for the present connection.
     pub(super) fn next(&mut self) -> Option<(u64, String)> {
         let next = self.messages.get(self.written).cloned()?;
         self.written += 1;
         Some(next)
     }
 
-    /// Whether all is written to the present line.
+    /// Whether everything is written to the present connection.
     pub(super) fn all_written(&self) -> bool {
         self.written == self.messages.len()
     }
 
-    /// There is another line, on which nothing is written yet.
+    /// Starts again for a new connection, to which nothing is written yet.
     pub(super) fn begin_again(&mut self) {
         self.written = 0;
     }
 
-    /// All up to this number have arrived.
+    /// Notes that all messages up to this number have arrived.
     pub(super) fn arrived(&mut self, number: u64) {
         while let Some((kept, text)) = self.messages.front() {
             if *kept > number {
@@ -69,7 +69,7 @@ impl Unacked {
             self.bytes -= text.len();
             self.messages.pop_front();
             self.written = self.written.saturating_sub(1);
-            // Some has arrived: the time until it counts as stuck begins anew.
+            // A message has arrived, so the time until the program counts as stuck starts again.
             self.full_since = None;
         }
         self.measure();

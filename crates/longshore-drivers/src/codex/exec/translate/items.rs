@@ -1,4 +1,4 @@
-//! What a turn is made of: messages, thoughts, lists of steps, changes, calls of tools.
+//! The parts of a turn: messages, thoughts, lists of steps, changes, tool calls.
 
 use longshore_model::event::{Body, Draft, NoticeLevel};
 use longshore_model::item::{
@@ -43,7 +43,7 @@ impl ExecConversation {
                 let todos: Vec<Todo> = serde_json::from_value(todos.unwrap_or_default())?;
                 let steps = steps_of(todos);
                 known.open = step != Step::Completed;
-                // It is told once more when the turn ends.
+                // Codex repeats the list at the end of the turn.
                 if known.plan.as_ref() == Some(&steps) {
                     return Ok(());
                 }
@@ -93,12 +93,12 @@ impl ExecConversation {
         Ok(())
     }
 
-    /// A tool is called, in the words of an old release.
+    /// Handles a tool call in the form of an old release.
     pub(super) fn called(&mut self, call: Called, scribe: &mut Scribe<'_>) {
         let Some(running) = &mut self.running else { return };
         let Called { id, name, arguments } = call;
         if id.is_empty() {
-            // Each call without a name is another one.
+            // Calls without an id are different calls.
             running.items.remove("");
         }
         let turn = running.turn;
@@ -112,7 +112,7 @@ impl ExecConversation {
         }
     }
 
-    /// A tool has ended, in the words of an old release.
+    /// Handles the end of a tool call in the form of an old release.
     pub(super) fn returned(&mut self, result: Returned, scribe: &mut Scribe<'_>) {
         let Some(running) = &mut self.running else { return };
         let Returned { id, ok, output, error } = result;
@@ -149,7 +149,7 @@ fn steps_of(todos: Vec<Todo>) -> Vec<PlanStep> {
     todos.into_iter().map(step).collect()
 }
 
-/// Which file and what, but not how: it does not tell.
+/// The change of a file. Codex reports the file and the kind, but not the content of the change.
 fn change_of(change: Change) -> FileChange {
     let kind = match change.kind.as_str() {
         "add" => FileChangeKind::Add,

@@ -1,13 +1,13 @@
-//! The driver: lines of theirs in, words of the waist out, and a process for each prompt.
+//! The driver: translates Codex's lines into events, and starts a process for each prompt.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `runs` | how a process is started, for what a session says |
-//! | `turns` | turns begin, fail and end |
-//! | `items` | what they are made of |
+//! | `runs` | how a process is started for a prompt |
+//! | `turns` | how turns begin, fail and end |
+//! | `items` | the parts of a turn |
 //!
-//! Every line that comes while there is a session is kept: a handler says what it has a word for, and `Exec::line`
-//! keeps whatever no handler had a word for.
+//! While there is a session, the driver keeps every line. Handlers emit drafts for what they understand, and
+//! `Exec::line` keeps every line for which no handler emitted a draft.
 
 mod items;
 mod runs;
@@ -38,18 +38,19 @@ pub struct Exec {
 /// The session.
 #[derive(Debug)]
 struct ExecConversation {
-    /// How the next process is to be started. Changes with what the session says, and when the thread has a name.
+    /// How the next process must be started. This changes with the session's commands, and when Codex names
+    /// the thread.
     launch: Launch,
-    /// What the thread has used so far; none when that is not known.
+    /// The usage of the thread so far. None if it is unknown.
     used: Option<Usage>,
-    /// The process that runs.
+    /// The running process.
     running: Option<ExecRun>,
-    /// What was said while a process whose turn was over had not ended yet.
+    /// A prompt that came when the turn of the running process was over, but the process had not ended yet.
     next: Option<ExecPrompt>,
 }
 
 impl Exec {
-    /// A driver that has no session yet.
+    /// A driver without a session.
     pub fn new() -> Self {
         Self::default()
     }
@@ -69,7 +70,7 @@ impl Exec {
         };
         let used = match &launch.start {
             Start::New | Start::Told { .. } | Start::Lines { .. } => Some(Usage::default()),
-            // What it used before, it tells only with what it uses next.
+            // Codex reports the earlier usage only together with the next usage.
             Start::Resume { .. } | Start::Fork { .. } => None,
         };
         let ready = Ready { native, version: None, model: launch.model.clone(), transcript: None };
@@ -77,7 +78,7 @@ impl Exec {
         self.conversation = Some(ExecConversation { launch, used, running: None, next: None });
     }
 
-    /// A line of theirs. What comes of it carries the line; a line that nothing comes of is kept as it is.
+    /// Handles a line. A draft from the line carries the line. A line without a draft is kept unchanged.
     fn line(&mut self, line: &str, scribe: &mut Scribe<'_>) {
         let Some(conversation) = &mut self.conversation else { return };
         let (kind, fault) = match wire::read(line) {
@@ -95,11 +96,11 @@ impl ExecConversation {
         self.launch.session
     }
 
-    /// A line of the process that runs.
+    /// Handles a line of the running process.
     fn hear(&mut self, said: ExecEvent, scribe: &mut Scribe<'_>) -> Result<(), WireError> {
         let failed = matches!(said, ExecEvent::TurnFailed(_));
         let Some(running) = &mut self.running else { return Ok(()) };
-        // An error that fails the turn is told when it does, a moment later and in the same words.
+        // If the error fails the turn, the next line repeats it. So the driver does not report it twice.
         if let Some(text) = running.untold.take().filter(|_| !failed) {
             self.notice(NoticeLevel::Warning, text, &mut scribe.bare());
         }
@@ -130,7 +131,7 @@ impl ExecConversation {
                     format!("codex exec takes nothing into a running turn and never heard this: {text}");
                 scribe.say(self.session(), Draft::new(fault).text(text));
             }
-            // It asks nothing, delegates nothing through us, and what a thread is called is no concern of its.
+            // `codex exec` asks nothing, does not delegate through the hub, and has no titles of threads.
             AgentCommand::Child { .. }
             | AgentCommand::Decide { .. }
             | AgentCommand::Answer { .. }
@@ -140,20 +141,20 @@ impl ExecConversation {
         }
     }
 
-    /// Keeps a line as it came.
+    /// Keeps a line unchanged.
     fn keep(&self, kind: String, fault: Option<RawFault>, scribe: &mut Scribe<'_>) {
         let turn = self.running.as_ref().map(|running| running.turn);
         scribe.keep(self.session(), turn, kind, fault);
     }
 
-    /// Says a line to people.
+    /// Emits a line as a notice for people.
     fn notice(&self, level: NoticeLevel, text: String, scribe: &mut Scribe<'_>) {
         let turn = self.running.as_ref().map(|running| running.turn);
         scribe.notice(self.session(), turn, level, text);
     }
 }
 
-/// Why a session does not come to be.
+/// Why a session cannot be opened.
 fn refused(mode: Mode) -> String {
     let modes: Vec<String> = MODES.iter().map(ToString::to_string).collect();
     format!("codex exec never asks, so it cannot work in the mode {mode}; its modes are {}", modes.join(", "))
@@ -190,7 +191,7 @@ impl Driver for Exec {
                     conversation.tick(&mut Scribe::new(cx, out));
                 }
             }
-            // It is one conversation, no server, and does its work itself.
+            // The agent has one conversation, is not a server, and needs no files or commands of the hub.
             Input::Http(_) | Input::Close { .. } | Input::WorkDone { .. } => {}
         }
     }

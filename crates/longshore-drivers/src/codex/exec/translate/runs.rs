@@ -1,4 +1,4 @@
-//! How a process is started, for what a session says.
+//! How a process is started for a prompt.
 
 use std::collections::BTreeMap;
 
@@ -14,23 +14,23 @@ use super::ExecConversation;
 use super::turns::ExecRun;
 use crate::kit::Scribe;
 
-/// What a model is asked when somebody sends images and no words; without words it would not be asked at all.
+/// The text of a prompt that has only images. Without text, Codex would not start a turn.
 const NO_WORDS: &str = "(see what is attached)";
 
-/// What it finds an image by.
+/// The flag for an image.
 const IMAGE: &str = "--image=";
 
-/// Something that a session said.
+/// A prompt of the session.
 #[derive(Debug)]
 pub(super) struct ExecPrompt {
-    /// The turn that it begins.
+    /// The turn that the prompt begins.
     pub(super) turn: TurnId,
     pub(super) text: String,
     pub(super) attachments: Vec<Attachment>,
 }
 
 impl ExecConversation {
-    /// Starts a process for a prompt, once the one before is gone.
+    /// Starts a process for a prompt, once the process before it has ended.
     pub(super) fn prompt(&mut self, said: ExecPrompt, scribe: &mut Scribe<'_>) {
         if self.running.is_some() {
             self.next = Some(said);
@@ -67,7 +67,7 @@ impl ExecConversation {
         scribe.out.run = Some(run);
     }
 
-    /// Images go onto the command line, other files of its own machine and addresses into the words.
+    /// Adds an attachment. Images go onto the command line. Other local files and addresses go into the text.
     fn attach(
         &self,
         attachment: Attachment,
@@ -78,7 +78,7 @@ impl ExecConversation {
         let Attachment { name, media_type, source } = attachment;
         let image = media_type.strip_prefix("image/");
         match (source, image) {
-            // It takes a comma for the end of a path.
+            // Codex splits this argument at a comma.
             (AttachmentSource::Path(path), Some(_)) if !path.contains(',') => {
                 run.arguments.push(format!("{IMAGE}{path}"));
             }
@@ -98,8 +98,9 @@ impl ExecConversation {
     }
 }
 
-/// A server of tools, as a line of `config.toml`: by its path, so that those of the person's own stay. What its headers hold
-/// is in variables, since all users of the machine see the line. For the environment of a program there is no such way.
+/// An MCP server, as a line of `config.toml`. The line sets only the server's own path in the settings, so
+/// that the person's own servers stay. The values of its headers are in environment variables, because all
+/// users of the machine can see the line. For the environment of a program, Codex has no such way.
 fn setting(server: &McpServer, variables: &mut BTreeMap<String, String>) -> String {
     let fields = match &server.transport {
         McpTransport::Stdio { command, args, env } => {
@@ -124,15 +125,16 @@ fn table(values: &BTreeMap<String, String>) -> String {
     format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
 }
 
-/// A text in quotes, which TOML reads as JSON does.
+/// A text in quotes. TOML reads these as JSON does.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// What a mode is to a codex that never asks.
+/// The sandbox for a mode, in a Codex that never requests an approval.
 fn sandbox(mode: Mode) -> &'static str {
     match mode {
-        // There is no such session as one that asks; were there one, it might do nothing unasked.
+        // The driver opens no session in the mode `ask`. If it did, nothing would be allowed without an
+        // approval.
         Mode::Plan | Mode::Ask => "read-only",
         Mode::AutoEdit => "workspace-write",
         Mode::Full => "danger-full-access",

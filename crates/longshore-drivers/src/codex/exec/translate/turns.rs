@@ -1,4 +1,4 @@
-//! Turns begin, fail and end. A turn ends with a line that says so, or with its process.
+//! How turns begin, fail and end. A turn ends with a line that says so, or with its process.
 
 use std::collections::HashMap;
 
@@ -18,32 +18,32 @@ use crate::codex::translate::turns::{failed, turn_error};
 use crate::codex::wire::TurnError;
 use crate::kit::Scribe;
 
-/// How long a process may take to end when its turn has.
+/// How long a process may take to end after its turn.
 const ENDS_WITHIN_MS: i64 = 10_000;
-/// How codex says that it tries again.
+/// How Codex's text begins when it tries again.
 const TRIES_AGAIN: &str = "Reconnecting";
-/// What codex says on stderr of a thread that it does not find.
+/// Codex's texts on stderr for a thread that it does not find.
 const NOT_FOUND: [&str; 2] = ["thread/resume failed", "thread/fork failed"];
 
-/// How many lines of stderr are quoted when it did not begin.
+/// How many lines of stderr are quoted if the turn did not begin.
 const QUOTED_LINES: usize = 8;
 
-/// A process, and the turn that it is for.
+/// A process and its turn.
 #[derive(Debug)]
 pub(super) struct ExecRun {
     pub(super) turn: TurnId,
-    /// What the thread had used before.
+    /// The usage of the thread before this turn.
     used: Option<Usage>,
-    /// By the names of this process.
+    /// The items, by Codex's ids in this process.
     pub(super) items: HashMap<String, ExecItem>,
-    /// The process has named the thread.
+    /// Whether the process has named the thread.
     named: bool,
-    /// The turn is over, though the process is not.
+    /// Whether the turn is over. The process may still run.
     over: bool,
     halted: bool,
-    /// An error that may be about to fail the turn.
+    /// An error that may fail the turn with the next line.
     pub(super) untold: Option<String>,
-    /// When it is to be stopped.
+    /// When the process must be stopped.
     pub(super) due: Option<Timestamp>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct ExecRun {
 pub(super) struct ExecItem {
     pub(super) id: ItemId,
     pub(super) open: bool,
-    /// What was told of it: a call, a plan.
+    /// The call or the list of steps that was last reported.
     pub(super) call: Option<ToolCall>,
     pub(super) plan: Option<Vec<PlanStep>>,
 }
@@ -63,7 +63,7 @@ impl ExecRun {
         Self { turn, used, items, named: false, over: false, halted: false, untold: None, due: None }
     }
 
-    /// An item by its name, and whether it was unknown.
+    /// The item with this id, and whether it is new.
     pub(super) fn item(&mut self, name: &str, cx: &mut Context<'_>) -> (&mut ExecItem, bool) {
         let fresh = !self.items.contains_key(name);
         let new = || ExecItem { id: ItemId::mint(cx), open: true, call: None, plan: None };
@@ -72,7 +72,7 @@ impl ExecRun {
 }
 
 impl ExecConversation {
-    /// The thread has a name; from now on it is resumed by it.
+    /// Handles the id of the thread. From now on, processes resume this thread.
     pub(super) fn named(&mut self, thread: String, scribe: &mut Scribe<'_>) {
         let Some(running) = &mut self.running else { return };
         running.named = true;
@@ -104,7 +104,7 @@ impl ExecConversation {
         self.turn_over(Draft::new(Body::TurnFinished(end)).text(text), scribe);
     }
 
-    /// The turn is over; its process should end now.
+    /// Ends the turn. Its process should end soon.
     fn turn_over(&mut self, end: Draft, scribe: &mut Scribe<'_>) {
         let Some(running) = self.running.as_mut().filter(|running| !running.over) else { return };
         running.over = true;
@@ -112,7 +112,7 @@ impl ExecConversation {
         scribe.quote(self.launch.session, end.turn(running.turn));
     }
 
-    /// `error`: an attempt failed, or the turn is about to.
+    /// `error`: a failed attempt, or a turn that is about to fail.
     pub(super) fn went_wrong(&mut self, message: String, scribe: &mut Scribe<'_>) {
         if message.starts_with(TRIES_AGAIN) {
             self.notice(NoticeLevel::Warning, message, scribe);
@@ -129,13 +129,14 @@ impl ExecConversation {
             scribe.out.halt = true;
             return;
         }
-        // It waits for its process, is over, or never was; whoever waits for its end must not wait for ever.
+        // The prompt waits for the process, or the turn is over, or never was. Without an event, a client
+        // would wait for the end of the turn for ever.
         self.next.take_if(|next| next.turn == turn);
         let end = Body::TurnFinished(TurnEnd::of(TurnOutcome::Interrupted));
         scribe.say(self.session(), Draft::new(end).turn(turn));
     }
 
-    /// The process is gone.
+    /// Handles the end of the process.
     pub(super) fn ended(&mut self, sleep: &Sleep, reason: String, scribe: &mut Scribe<'_>) {
         let Some(running) = self.running.take() else { return };
         let session = self.session();
@@ -144,7 +145,8 @@ impl ExecConversation {
             let text = running.untold.unwrap_or_else(|| if began { reason } else { refusal(sleep, reason) });
             let forgot = !began && NOT_FOUND.iter().any(|words| sleep.stderr.contains(words));
             if forgot && !running.halted {
-                // Its turn stays: it is prompted again once it was told what the log holds.
+                // The turn stays. The session starts a new agent, and sends the prompt again with the content
+                // of the log.
                 let fault = Body::SessionError(SessionFault { code: FaultCode::ResumeFailed });
                 scribe.say(session, Draft::new(fault).text(text.clone()));
                 scribe.out.finished = Some(text);
@@ -159,7 +161,7 @@ impl ExecConversation {
             };
             scribe.say(session, end.turn(running.turn));
         }
-        // What its commands left running is gone with it.
+        // The commands that the turn left running have ended with the process.
         let mut left: Vec<ItemId> = running.items.into_values().filter_map(open_call).collect();
         left.sort_unstable();
         for item in left.into_iter().filter(|_| running.over) {
@@ -171,7 +173,7 @@ impl ExecConversation {
         }
     }
 
-    /// A process whose turn is over and that does not end is stopped.
+    /// Stops a process that does not end after its turn.
     pub(super) fn tick(&mut self, scribe: &mut Scribe<'_>) {
         if let Some(running) =
             self.running.as_mut().filter(|running| running.due.is_some_and(|due| due <= scribe.cx.now))
@@ -182,7 +184,7 @@ impl ExecConversation {
     }
 }
 
-/// Why a process ended before it began: it says so on stderr, over several lines.
+/// Why a process ended before its turn began. Codex writes the reason to stderr, in several lines.
 fn refusal(sleep: &Sleep, reason: String) -> String {
     let lines: Vec<&str> = sleep.stderr.lines().filter(|line| !line.trim().is_empty()).collect();
     match lines.get(lines.len().saturating_sub(QUOTED_LINES)..) {
