@@ -1,5 +1,5 @@
-// Runs the parts of a whole two at a time. The next part is the first in the list whose needs are met. Some parts wait for
-// agents or a browser, and others compute, so two parts together use the machine well.
+// Runs the parts of a whole two at a time. The next part is the first in the list whose needs are met. Some parts wait
+// for agents or a browser, and others compute, so two parts together use the machine well.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { spawn } from "node:child_process";
 
@@ -21,13 +21,13 @@ const end = (signal) => {
   ended = true;
 };
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => end(signal));
-/** Nobody reads any more what is printed. */
+/** A closed output means that the program that reads it has ended. */
 process.stdout.on("error", () => end("SIGTERM"));
 
-/** Whose output a line of the whole is. */
+/** The name of the part that prints a line. */
 const part = new AsyncLocalStorage();
 
-/** Prints the whole lines of an output as they come, each with the name of its part. */
+/** Prints the complete lines of an output at once, each with the name of its part. */
 function echo(stream) {
   const name = part.getStore();
   if (!name) return;
@@ -59,7 +59,7 @@ export function command(program, args, { quiet = false, ...options } = {}) {
     for (const stream of quiet ? [child.stderr] : [child.stdout, child.stderr]) echo(stream);
     child.once("exit", () => {
       running.delete(child.pid);
-      // Processes that it left behind may hold its outputs open. Nobody waits for them.
+      // Processes that the command left behind may hold its outputs open. The wait for them is bounded.
       setTimeout(() => [child.stdout, child.stderr].forEach((stream) => stream.destroy()), LINGERING).unref();
     });
     child.once("close", (code, signal) => {

@@ -1,7 +1,7 @@
-// Runs the test programs that cargo builds. Cargo does not run them itself, so that other parts can run beside them. Many
-// tests drive real programs, and the suite of the whole program drives real agents, which are other people's programs. If
-// only a few tests fail, each of them runs once more, alone. A test that fails twice fails the run. A test that passes the
-// second time is listed, so that somebody finds out why.
+// Runs the test programs that cargo builds. Cargo does not run them itself, so other parts can run beside them. Many
+// tests drive real programs, and the suite of the whole program drives real agents, which are other people's programs.
+// If only a few tests fail, each of them runs once more, alone. A test that fails twice fails the run. A test that
+// passes the second time is listed as unsteady.
 import { availableParallelism } from "node:os";
 import { basename, dirname } from "node:path";
 import { command } from "./parts.mjs";

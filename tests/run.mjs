@@ -1,17 +1,18 @@
-// Runs every check and every test. `make test` calls this program when everything that the compilers need is there.
+// Runs every check and every test. `make test` first prepares everything that the compilers need.
 import { execFileSync } from "node:child_process";
 import { command, perform } from "./parts.mjs";
 import { build, run, unsteady } from "./programs.mjs";
 
-/** The generated contracts, as they stand. */
+/** The current text of the generated contracts. */
 const contracts = () => execFileSync("sh", ["-c", "cat crates/*/contract/*"], { encoding: "utf8" });
 const built = { tests: [], program: "" };
 const ofTheWhole = ({ name }) => name === "longshore, tests";
 /** Runs a part that only computes. It has a lower priority than the tests, which have deadlines. */
 const aside = (line) => () => command("nice", ["-n", "5", "sh", "-c", line]);
 
-// The longest parts come first. Parts that only compute run beside a part that drives agents or browsers; two such parts at
-// once would be unsteady. Cargo locks its folder, so parts that compile wait for the build.
+// The longest parts come first. Parts that only compute run beside a part that drives agents or browsers. Two parts
+// that drive agents or browsers would be unsteady together. Cargo locks its folder, so parts that compile wait for the
+// build.
 const begun = Date.now();
 const before = contracts();
 const { ok, said } = await perform([
@@ -36,7 +37,7 @@ const { ok, said } = await perform([
       command("npm", ["run", "--prefix", "web", "browser"], { env: { ...process.env, LONGSHORE_BIN: built.program } }),
   },
 ]);
-// The tests of a contract write it anew and fail once: the second go would hide that.
+// The tests of a contract rewrite it and fail once. The second try passes and would hide this failure.
 const rewritten = contracts() !== before;
 if (rewritten)
   console.log(

@@ -1,4 +1,4 @@
-//! What the programs of the benchmark share: the prompt that scripts a turn, and the marker in every delta.
+//! The parts that the programs of the benchmark share: the prompt that scripts a turn, and the marker in every delta.
 //!
 //! | program | is |
 //! |---|---|

@@ -1,6 +1,7 @@
-//! The marker that every delta begins with: which one it is, and when the agent wrote it.
+//! The marker at the beginning of every delta: the delta's number, and the time at which the agent wrote it.
 //!
-//! A client finds it in a frame of any protocol, so that loss, order and latency need no model of the frame.
+//! A client finds the marker in a frame of any protocol, so it can check loss, order and latency without parsing the
+//! frame.
 
 use std::fmt;
 
@@ -9,9 +10,9 @@ const OPEN: &str = "<#";
 /// The marker of one delta.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marker {
-    /// Which delta of its turn, from 0.
+    /// The number of the delta in its turn, from 0.
     pub index: u64,
-    /// When it was written, in nanoseconds since 1970.
+    /// The time of the write, in nanoseconds since 1970.
     pub written: u64,
 }
 
@@ -31,7 +32,7 @@ impl fmt::Display for Marker {
     }
 }
 
-/// Nanoseconds since 1970: the one clock that agent and client share.
+/// Nanoseconds since 1970. Agent and client share this clock.
 #[allow(clippy::disallowed_methods, reason = "the one place that reads it")]
 pub fn now() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();

@@ -2,22 +2,22 @@
 
 use std::fmt;
 
-/// The most that one turn may say, so that a slip of the hand fills no disk.
+/// The largest number in a script, so that a mistake does not fill a disk.
 const MOST: u64 = 10_000_000;
 
-/// What the agent is to say in one turn.
+/// The script of one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeltaScript {
-    /// How many deltas.
+    /// The number of deltas.
     pub deltas: u64,
-    /// How many in a second; 0 is as fast as the pipe takes them.
+    /// The number of deltas per second. 0 means as fast as the pipe takes them.
     pub rate: u64,
-    /// How many bytes each has beyond its marker.
+    /// The number of bytes of each delta after its marker.
     pub bytes: usize,
 }
 
 impl DeltaScript {
-    /// The script in a prompt; none when the prompt is no script.
+    /// The script in a prompt. Returns none if the prompt is no script.
     pub fn parse(prompt: &str) -> Option<Self> {
         let mut words = prompt.split_whitespace();
         if words.next()? != "bench" {

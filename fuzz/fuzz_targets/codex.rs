@@ -1,4 +1,4 @@
-//! The driver of codex against lines that a fuzzer made.
+//! Fuzzes the driver of Codex with lines of the agent.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| longshore_fuzz::hear("codex", "codex", data));

@@ -1,4 +1,4 @@
-//! The readers of past conversations against lines that a fuzzer made.
+//! Fuzzes the readers of past conversations with lines of a record.
 #![no_main]
 
 use longshore_drivers::claude::import::Transcripts;

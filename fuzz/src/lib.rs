@@ -1,4 +1,5 @@
-//! What every target does: hear what was fuzzed, and see that nothing is dropped and every session could be.
+//! The work of every target: it gives fuzzed lines to a driver or a reader, and checks that no line is dropped and that
+//! every session is legal.
 
 #[path = "../../crates/longshore-drivers/tests/hearing/hub.rs"]
 mod hub;
@@ -9,25 +10,25 @@ use longshore_drivers::spec::Agent;
 use longshore_drivers::table;
 use longshore_model::event::Raw;
 
-/// A recording is lines, and so is what was fuzzed. A line that is none of a recording is one that the agent said.
+/// The fuzzed lines as a recording. A line that is no entry of a recording becomes a line of the agent.
 fn capture(driver: &str, data: &[u8]) -> Capture {
     let text = String::from_utf8_lossy(data);
     let entry = |line: &str| {
         serde_json::from_str::<CaptureEntry>(line)
             .unwrap_or_else(|_| CaptureEntry::said(0.0, Direction::FromAgent, line))
     };
-    // The first line of a real recording names it.
+    // The first line of a real recording is its header.
     let lines = text.lines().filter(|line| !line.starts_with("{\"capture\""));
-    // What a driver of ours was told is no word of an agent.
+    // Inputs of a driver are no lines of the agent.
     let wire = lines.map(entry).filter(|entry| entry.dir != Direction::Told);
     Capture { driver: driver.to_owned(), entries: wire.collect(), ..Capture::default() }
 }
 
-/// Has a driver hear it.
+/// Replays the data with a driver, and checks the result.
 pub fn hear(driver: &str, agent: &str, data: &[u8]) {
     let capture = capture(driver, data);
     let steps = replay(&capture).unwrap_or_default();
-    // A server outlives its sessions; what it says when there are none is told to nobody.
+    // A server outlives its sessions. Lines that it sends without a session reach no session.
     let outlived = driver == "opencode" && steps.iter().any(|step| matches!(step, ReplayStep::Finished(_)));
     if !outlived {
         hub::nothing_dropped(&capture, &steps);
@@ -39,7 +40,7 @@ pub fn hear(driver: &str, agent: &str, data: &[u8]) {
     hub::Hub::hear(agent.into(), known.capabilities(), &steps).check();
 }
 
-/// Has a record read: every line leaves something, and reading it again says the same.
+/// Gives the data to a reader twice. Checks that every line leaves a draft, and that both results are the same.
 pub fn read(reader: impl Fn(&str) -> Box<dyn RecordReader>, data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let told = || {

@@ -1,4 +1,4 @@
-// A small MCP server on stdio for the tests: `confirm` asks the person something, `write` changes something.
+// A small MCP server on stdio for the tests. Its tool `confirm` asks a person; its tool `write` changes something.
 import { createInterface } from 'node:readline';
 
 const tools = [

@@ -1,7 +1,7 @@
-//! An agent that speaks just enough of `codex app-server` for the codex driver, as fast as its prompt says.
+//! An agent that speaks just enough of `codex app-server` for the Codex driver, as fast as its prompt says.
 //!
-//! It answers `initialize`, `thread/start` and `turn/start`, and says `{}` to every other request. One thread: while
-//! a turn speaks, nothing is read, so that nothing but the pipe holds it back.
+//! It answers `initialize`, `thread/start` and `turn/start`, and answers `{}` to every other request. It has one
+//! thread. During a turn it reads nothing, so only the pipe can slow it down.
 
 use std::io::{self, BufRead, Write};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use longshore_bench::script::DeltaScript;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// What is written at once when nothing paces it: what a pipe of Linux holds.
+/// How many bytes are written at once without a rate: the size of a Linux pipe.
 const CHUNK: usize = 64 * 1024;
 
 const THREAD: &str = "01990000-0000-7000-8000-00000000beef";
@@ -91,7 +91,7 @@ impl<W: Write> Agent<W> {
         self.notify("turn/completed", json!({"threadId": THREAD, "turn": ended}))
     }
 
-    /// Says all deltas of a script; returns the whole text.
+    /// Sends all deltas of a script. Returns the whole text.
     fn speak(&mut self, turn: &str, item: &str, script: DeltaScript) -> io::Result<String> {
         let filler = "x".repeat(script.bytes);
         let mut whole = String::new();
@@ -125,7 +125,7 @@ impl<W: Write> Agent<W> {
     }
 }
 
-/// When a delta is due after the beginning of its turn; never, when nothing paces it.
+/// When a delta is due after the beginning of its turn. None without a rate.
 fn due(rate: u64, index: u64) -> Option<Duration> {
     (rate > 0).then(|| Duration::from_secs_f64(index as f64 / rate as f64))
 }

@@ -16,13 +16,13 @@ use crate::AgentLine;
 pub struct Memory {
     /// The conversation.
     pub history: History,
-    /// What a person allowed for the whole session.
+    /// The rules that a person allowed for the whole session.
     pub rules: Vec<String>,
-    /// The plan as it stood.
+    /// The last plan.
     pub plan: Vec<PlanStep>,
-    /// What the session has used.
+    /// The tokens that the session has used.
     pub usage: Usage,
-    /// The cost so far.
+    /// The cost of the session.
     pub cost_usd: f64,
 }
 
@@ -43,7 +43,7 @@ impl Memory {
                     Body::UserMessage { prompt, attachments, .. } => {
                         match prompt.filter(|it| heard.contains(it)) {
                             Some(prompt) => drop(attached.insert(prompt, attachments)),
-                            // It was said to an agent that died before it could say that it heard it.
+                            // The agent that got this prompt died before it could confirm it.
                             None => {
                                 let text = draft.text.unwrap_or_default();
                                 memory.history.push(HistoryItem::user(prompt, &text, &attachments));

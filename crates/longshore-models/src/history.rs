@@ -1,8 +1,8 @@
 //! The conversation with a model: messages, calls and results, the same for every API.
 //!
-//! Items are in the order in which they happened. [`History::legal`] puts them into the order that every API
-//! accepts: the text and calls of one answer, then the result of each call, then what people said meanwhile.
-//! A call without a result gets one that says so.
+//! Items are in the order in which they happened. [`History::legal`] puts them into the order that every API accepts:
+//! the text and calls of one answer, then the result of each call, then the user messages that came meanwhile. A call
+//! without a result gets one that says so.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -21,26 +21,26 @@ pub const INTERRUPTED: &str = "interrupted before it finished";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum HistoryItem {
-    /// Words.
+    /// A message.
     Message {
-        /// Whose.
+        /// The author.
         role: Role,
-        /// Which answer of the model they are part of; 0 for people's words.
+        /// The number of the model's answer to which the message belongs. 0 for messages of a user.
         #[serde(default, skip_serializing_if = "is_zero")]
         step: u64,
-        /// The prompt that they were. Its attachments stand with it in the log, and not here again.
+        /// The prompt of a user message. The log has the prompt's attachments, so this item leaves them out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<PromptId>,
-        /// The words.
+        /// The parts of the message.
         content: Vec<HistoryPart>,
     },
-    /// A thought, with what the model's service needs to know it again.
+    /// A thought, with the data by which the model's service recognises it later.
     Reasoning {
-        /// Which answer of the model it is part of.
+        /// The number of the model's answer to which the thought belongs.
         step: u64,
-        /// Who can read the rest.
+        /// The API whose form the data has.
         api: ModelApi,
-        /// Where the service is that gave it: nobody else wants it back.
+        /// The host of the service that wrote the thought. Other services do not get the data.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<String>,
         /// The service's own data.
@@ -48,30 +48,30 @@ pub enum HistoryItem {
     },
     /// A call of a tool.
     FunctionCall {
-        /// Which answer of the model it is part of.
+        /// The number of the model's answer to which the call belongs.
         step: u64,
-        /// Its name: no other call of the session has it.
+        /// The id, which no other call of the session has.
         call_id: String,
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// Its arguments, as the model wrote them: JSON, if all went well.
+        /// The arguments as the model wrote them. They should be JSON.
         arguments: String,
     },
-    /// What came of a call.
+    /// The result of a call.
     FunctionCallOutput {
-        /// Which call.
+        /// The id of the call.
         call_id: String,
-        /// What.
+        /// The result.
         output: Output,
     },
-    /// All that came before, in few words: it takes its place.
+    /// A summary, which replaces all earlier items.
     Summary {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// What a person allowed for the whole session. The model does not get it.
+    /// The permissions of a person for the whole session. The model does not get them.
     Allowed {
-        /// The rules of the tools.
+        /// The rules for tools.
         rules: Vec<String>,
     },
 }
@@ -89,28 +89,28 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum HistoryPart {
-    /// What a person wrote.
+    /// Text of a user.
     InputText {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// What the model wrote.
+    /// Text of the model.
     OutputText {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// What came with a person's words.
+    /// An attachment of a user.
     Attached(Attachment),
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Output {
     /// The text for the model.
     pub content: String,
-    /// Whether it went well.
+    /// Whether the call succeeded.
     pub success: bool,
-    /// What the model is to look at.
+    /// Images for the model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Attachment>,
 }
@@ -120,7 +120,7 @@ fn is_zero(step: &u64) -> bool {
 }
 
 impl HistoryItem {
-    /// A person's message.
+    /// A message of a user.
     pub fn user(prompt: Option<PromptId>, text: &str, attachments: &[Attachment]) -> Self {
         let words = (!text.is_empty()).then(|| HistoryPart::InputText { text: text.to_owned() });
         let content =
@@ -134,13 +134,13 @@ impl HistoryItem {
         HistoryItem::Message { role: Role::Assistant, step, prompt: None, content }
     }
 
-    /// What came of a call.
+    /// The result of a call.
     pub fn result(call_id: &str, content: impl Into<String>, success: bool) -> Self {
         let output = Output { content: content.into(), success, images: Vec::new() };
         HistoryItem::FunctionCallOutput { call_id: call_id.to_owned(), output }
     }
 
-    /// The answer of the model that it is part of.
+    /// The number of the model's answer to which the item belongs.
     fn step(&self) -> Option<u64> {
         match self {
             HistoryItem::Message { role: Role::Assistant, step, .. }
@@ -158,7 +158,7 @@ impl HistoryItem {
         matches!(self, HistoryItem::Reasoning { from: Some(from), .. } if from != place)
     }
 
-    /// About how many bytes the model reads of the item.
+    /// The approximate number of bytes that the model reads of the item.
     pub fn size(&self) -> usize {
         match self {
             HistoryItem::Message { content, .. } => content.iter().map(HistoryPart::size).sum(),
@@ -173,7 +173,7 @@ impl HistoryItem {
     }
 }
 
-/// What an image is worth in bytes of text: a thousand tokens or so.
+/// The size that an image counts as, in bytes of text: about a thousand tokens.
 const IMAGE_SIZE: usize = 4_000;
 
 impl HistoryPart {
@@ -189,14 +189,14 @@ impl HistoryPart {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
     items: Vec<Arc<HistoryItem>>,
-    /// The calls that were ever made, so that no name is used twice.
+    /// The ids of all calls, so that no id is used twice.
     calls: HashSet<String>,
-    /// The last answer of the model.
+    /// The number of the model's last answer.
     step: u64,
 }
 
 impl History {
-    /// Adds something that happened.
+    /// Adds an item.
     pub fn push(&mut self, item: HistoryItem) {
         match &item {
             HistoryItem::Allowed { .. } => return,
@@ -215,7 +215,7 @@ impl History {
         self.step + 1
     }
 
-    /// Whether a call of that name was made before.
+    /// Whether an earlier call has this id.
     pub fn has_call(&self, id: &str) -> bool {
         self.calls.contains(id)
     }
@@ -225,12 +225,12 @@ impl History {
         self.items.is_empty()
     }
 
-    /// About how many bytes the model reads of the conversation.
+    /// The approximate number of bytes that the model reads of the conversation.
     pub fn size(&self) -> usize {
         self.items.iter().map(|item| item.size()).sum()
     }
 
-    /// The last message of a person.
+    /// The last message of a user.
     pub fn last_user(&self) -> Option<&HistoryItem> {
         let is_user =
             |item: &&Arc<HistoryItem>| matches!(&***item, HistoryItem::Message { role: Role::User, .. });
@@ -242,7 +242,7 @@ impl History {
         self.items
     }
 
-    /// In the order that every API takes.
+    /// The items in the order that every API accepts.
     pub fn legal(&self) -> Vec<Arc<HistoryItem>> {
         let mut results: HashMap<&str, &Arc<HistoryItem>> = HashMap::new();
         let mut last_of: HashMap<u64, usize> = HashMap::new();
@@ -279,16 +279,16 @@ impl History {
     }
 }
 
-/// One answer of the model after the other, each with the results of its calls.
+/// Puts items into order: one answer of the model after the other, each with the results of its calls.
 #[derive(Default)]
 struct Telling<'a> {
     results: HashMap<&'a str, &'a Arc<HistoryItem>>,
     out: Vec<Arc<HistoryItem>>,
     step: Option<u64>,
     answer: Vec<&'a Arc<HistoryItem>>,
-    /// The calls of it whose results have not come by yet.
+    /// The calls of the answer whose results have not followed yet.
     open: HashSet<&'a str>,
-    /// What people said before all results were there.
+    /// User messages from before the last result.
     meanwhile: Vec<&'a Arc<HistoryItem>>,
     called: HashSet<&'a str>,
 }
@@ -318,7 +318,8 @@ impl<'a> Telling<'a> {
     }
 
     fn close(&mut self) {
-        // A thought that came to nothing is refused by those who thought it. What signs words may come after them.
+        // A service refuses its own thought if neither text nor a call follows. A signature of a text may come after
+        // the text.
         let comes_to_something =
             |item: &&Arc<HistoryItem>| !matches!(&***item, HistoryItem::Reasoning { .. });
         let belongs = |item: &&Arc<HistoryItem>| {

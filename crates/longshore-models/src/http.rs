@@ -8,12 +8,12 @@ use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, ClientBuilder, Response, Url};
 use thiserror::Error;
 
-/// How often a service may send a request on.
+/// How many redirects of a service the client follows.
 const HOPS: usize = 5;
-/// How much is told of an address that cannot be read, in characters.
+/// How many characters of an unreadable address an error quotes.
 const TOLD: usize = 200;
 
-/// A setting that should be the address of a service and is not.
+/// A setting that is no valid address of a service.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{0} is no address of a service; it looks like http://127.0.0.1:11434/v1")]
 pub struct NoAddress(String);
@@ -27,8 +27,8 @@ pub fn service_address(told: &str) -> Result<String, NoAddress> {
     }
 }
 
-/// The error for an answer that is a web page, with the name of the setting. A server with such an answer is
-/// no model service, however often it is asked.
+/// The error for an answer that is a web page, with the name of the setting. A server with such an answer is no model
+/// service, so a further try does not help.
 pub fn web_page(answer: &Response, setting: &str) -> Option<String> {
     let kind = answer.headers().get(CONTENT_TYPE)?.to_str().ok()?;
     let is_page = kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/html"));
@@ -42,53 +42,53 @@ pub fn web_page(answer: &Response, setting: &str) -> Option<String> {
     })
 }
 
-/// A redirect that was not followed. Asking again would not help.
+/// A redirect that the client did not follow. A further try does not help.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum Redirected {
-    /// Keys must not go there.
+    /// The new address must not get keys.
     #[error("the service at {from} redirected to {to}, which is {what}. Longshore does not send keys there")]
     Elsewhere {
-        /// The address that was named.
+        /// The requested address.
         from: String,
-        /// The one it names instead.
+        /// The new address.
         to: String,
-        /// How they differ.
+        /// The difference between them.
         what: &'static str,
     },
-    /// Whoever follows it asks without what was to be said.
+    /// The client would have to drop the request's body to follow the redirect.
     #[error(
         "the service at {from} redirected ({status}) to {to}. Longshore follows 307 and 308 only: the others drop what is sent"
     )]
     Dropping {
-        /// The address that was asked.
+        /// The requested address.
         from: String,
-        /// What it answered.
+        /// The status of the answer.
         status: u16,
-        /// The one it names instead.
+        /// The new address.
         to: String,
     },
-    /// It goes on and on.
+    /// The redirects do not end.
     #[error("the service at {from} redirected more than {HOPS} times, at last to {to}")]
     TooOften {
-        /// The address that was named.
+        /// The requested address.
         from: String,
-        /// The last one of them.
+        /// The last address.
         to: String,
     },
-    /// It does not say where to.
+    /// The redirect has no readable address.
     #[error("the service at {from} redirected ({status}) to an address that cannot be read: {location}")]
     Nowhere {
-        /// The address that was asked.
+        /// The requested address.
         from: String,
-        /// What it answered.
+        /// The status of the answer.
         status: u16,
-        /// What it said instead of an address.
+        /// The text in place of an address.
         location: String,
     },
 }
 
 impl Redirected {
-    /// The redirect that an error of a request is about.
+    /// The redirect that caused an error of a request.
     pub fn of_error<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Self> {
         match error.downcast_ref() {
             Some(redirected) => Some(redirected),
@@ -96,7 +96,7 @@ impl Redirected {
         }
     }
 
-    /// The redirect in an answer. Readable redirects were followed, or are errors.
+    /// The redirect in an answer. The client has followed readable redirects, or returned them as errors.
     pub fn of_answer(answer: &Response) -> Option<Self> {
         let status = answer.status().as_u16();
         matches!(status, 301 | 302 | 303 | 307 | 308).then(|| {
@@ -108,7 +108,7 @@ impl Redirected {
         })
     }
 
-    /// What happened and what to do next, with the name of the setting and the requested address.
+    /// The error with the next step, for the name of the setting and the requested path.
     pub fn told(&self, setting: &str, path: &str) -> String {
         match self {
             Self::Elsewhere { to, .. } | Self::Dropping { to, .. } => {
@@ -120,9 +120,10 @@ impl Redirected {
     }
 }
 
-/// A client that carries its headers, keys among them, to the host that was named, and follows a service to no other.
+/// A client that sends its headers, including keys, only to the service of the request. It follows redirects only to
+/// the same service.
 pub fn client(connect_within: Duration) -> ClientBuilder {
-    // Fails only when somebody was first, which is as well.
+    // This fails only if another part of the program has installed a provider, which serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
         .connect_timeout(connect_within)
@@ -132,14 +133,14 @@ pub fn client(connect_within: Duration) -> ClientBuilder {
 
 fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     let next = attempt.url();
-    // The first one is what was asked for: there always is one.
+    // The first previous address is the requested one, which always exists.
     let Some(named) = attempt.previous().first() else { return attempt.stop() };
     let (from, to) = (shown(named), shown(next));
     if !is_same_service(named, next) {
         let elsewhere = Redirected::Elsewhere { from, to, what: difference(named, next) };
         return attempt.error(elsewhere);
     }
-    // The others make a GET of a POST.
+    // The other statuses turn a POST into a GET.
     let status = attempt.status().as_u16();
     if !matches!(status, 307 | 308) {
         return attempt.error(Redirected::Dropping { from, status, to });
@@ -150,18 +151,18 @@ fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     }
 }
 
-/// An address without what may be secret in it.
+/// An address without its secret parts.
 pub fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     url.set_fragment(None);
-    // Fails where there is no place for them.
+    // These fail for an address that can have neither user nor password.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.into()
 }
 
-/// How another service differs from the one that was named.
+/// The difference between the requested service and another one.
 fn difference(named: &Url, next: &Url) -> &'static str {
     match (named.scheme(), next.scheme()) {
         _ if named.host() != next.host() => "another host",
@@ -174,7 +175,8 @@ fn difference(named: &Url, next: &Url) -> &'static str {
     }
 }
 
-/// Whether both are one service: the same origin, or the same host that wants to be spoken with in secret.
+/// Whether both addresses belong to one service: they have the same origin, or the second is the encrypted form of the
+/// first.
 fn is_same_service(named: &Url, next: &Url) -> bool {
     let secured = (named.scheme(), next.scheme()) == ("http", "https")
         && (named.port(), next.port()) == (None, None)
@@ -189,7 +191,7 @@ mod tests {
 
     use super::*;
 
-    /// A service that answers every request with this location, or with none.
+    /// A service that redirects every request to this location, or to none.
     fn redirecting(listener: TcpListener, location: Option<String>) {
         answering(listener, 307, location);
     }

@@ -1,4 +1,4 @@
-//! Serves programs of this machine on loopback, and no page of a browser.
+//! Serves programs of this machine on loopback, and refuses pages of browsers.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -13,13 +13,13 @@ use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-/// How long a stop waits for connections that do not read what they asked for.
+/// How long a stop waits for connections whose client does not read its answer.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 
-/// Why a server of this crate could not serve.
+/// The reason why a server of this crate could not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Others could reach it, who would then decide what agents do, or use somebody's key.
+    /// Other machines could reach the server. They would decide what agents do, or use somebody's key.
     #[error("{server} serves loopback only, not {address}; listen on 127.0.0.1")]
     NotLoopback {
         /// The server.
@@ -27,30 +27,30 @@ pub enum ServeError {
         /// The address of its listener.
         address: SocketAddr,
     },
-    /// The listener does not know where it listens.
+    /// The listener reports no address.
     #[error("the listener has no address: {0}")]
     NoAddress(#[source] io::Error),
-    /// The requests cannot be logged.
+    /// The file for the requests cannot be written.
     #[error("cannot write requests to {}: {error}", path.display())]
     RequestLog {
         /// The file.
         path: std::path::PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         error: io::Error,
     },
-    /// It ended by itself.
+    /// The server ended by itself.
     #[error("{server} stopped serving: {error}")]
     Stopped {
         /// The server.
         server: &'static str,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         error: io::Error,
     },
 }
 
-/// Serves until `shutdown`, and a little longer for answers that are under way. The listener must be on loopback.
+/// Serves until `shutdown`, and a little longer for unfinished answers. The listener must be on loopback.
 pub(crate) async fn serve(
     server: &'static str,
     listener: TcpListener,
@@ -63,7 +63,7 @@ pub(crate) async fn serve(
     }
     let (stop, stopped) = oneshot::channel::<()>();
     let listener = listener.tap_io(|connection| {
-        // Without this, the kernel would hold back small deltas.
+        // Without this, the kernel would delay small deltas.
         if let Err(error) = connection.set_nodelay(true) {
             tracing::debug!(%error, "a connection keeps its delay");
         }
@@ -82,8 +82,8 @@ pub(crate) async fn serve(
     }
 }
 
-/// Whether a request comes from a page. Pages of this machine's browsers can reach loopback too, and what one posted here
-/// would steer an agent. Agents and tests send no `Origin` and ask for a loopback `Host`.
+/// Whether a page of a browser sent a request. Pages in browsers of this machine can reach loopback, and a request of
+/// such a page would steer an agent. Agents and tests send no `Origin` and use a loopback `Host`.
 pub(crate) fn is_from_page(request: &Request) -> bool {
     let headers = request.headers();
     let foreign_host = headers.get(HOST).is_some_and(|host| !is_loopback(host));

@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-/// A tool, as the model is told of it.
+/// The definition of a tool for the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolDefinition {
-    /// A name that every API takes: letters, digits, `_` and `-`, at most 64 of them.
+    /// A name that every API accepts: letters, digits, `_` and `-`, at most 64 of them.
     pub name: String,
-    /// What it is for.
+    /// The tool's purpose, for the model.
     pub description: String,
-    /// The JSON schema of its arguments.
+    /// The JSON schema of the arguments.
     pub parameters: Value,
-    /// Whether calls of it may run beside others.
+    /// Whether calls of the tool may run beside other calls.
     pub side_by_side: bool,
 }

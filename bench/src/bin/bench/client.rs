@@ -1,4 +1,5 @@
-//! A client with one session: it opens, speaks, and checks that every delta comes once and in order.
+//! A client with one session: it opens the session, sends prompts, and checks that every delta arrives once and in
+//! order.
 
 use std::time::{Duration, Instant};
 
@@ -18,12 +19,12 @@ use crate::tally::{Seen, Tally};
 /// How long an answer may take, and a turn beyond its own length.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How a server's frames are told apart without reading all of them.
+/// The texts by which the client distinguishes a server's frames without parsing them.
 struct Dialect {
     path: &'static str,
     delta: &'static str,
     turn_end: &'static str,
-    /// What says that the agent listens; none when `open` says so by being answered.
+    /// The text of the event that the agent is ready. None if the answer to `open` says so.
     ready: Option<&'static str>,
 }
 
@@ -55,7 +56,7 @@ pub(crate) struct BenchClient {
 }
 
 impl BenchClient {
-    /// Opens a session and follows it from its beginning; returns when its agent listens.
+    /// Opens a session and follows it from its beginning. Returns when its agent is ready.
     pub(crate) async fn open(server: &BenchServer) -> Result<Self> {
         let mut client = Self::connect(server, String::new()).await?;
         let opened = client.call("open", json!({"agent": "codex", "cwd": server.work_tree()})).await?;
@@ -71,7 +72,7 @@ impl BenchClient {
         Ok(client)
     }
 
-    /// Another client of the same session, which has not read anything yet.
+    /// Another client of the same session, which has read nothing yet.
     pub(crate) async fn another(&self, server: &BenchServer) -> Result<Self> {
         Self::connect(server, self.session.clone()).await
     }
@@ -85,14 +86,14 @@ impl BenchClient {
         Ok(Self { socket, dialect, session, calls: 0 })
     }
 
-    /// Says something and reads the whole turn.
+    /// Sends a prompt and reads the whole turn.
     pub(crate) async fn turn(&mut self, script: DeltaScript) -> Result<Seen> {
         let prompt = json!({"session": self.session, "content": script.to_string()});
         self.send("prompt", prompt).await?;
         self.watch(script).await
     }
 
-    /// Reads a session that holds one finished turn from its beginning; says how long that took.
+    /// Reads a session with one finished turn from its beginning. Returns how long that took.
     pub(crate) async fn replay(&mut self, script: DeltaScript) -> Result<(Seen, Duration)> {
         let began = Instant::now();
         self.send("subscribe", json!({"session": self.session, "after": 0})).await?;
@@ -100,7 +101,7 @@ impl BenchClient {
         Ok((seen, began.elapsed()))
     }
 
-    /// Reads up to the end of a turn; fails when a delta is missing, comes twice, or out of order.
+    /// Reads up to the end of a turn. Fails if a delta is missing, comes twice, or is out of order.
     async fn watch(&mut self, script: DeltaScript) -> Result<Seen> {
         let length = Duration::from_secs(script.deltas.checked_div(script.rate).unwrap_or_default());
         timeout(length + PATIENCE, self.watch_for_ever(script.deltas))
@@ -126,7 +127,8 @@ impl BenchClient {
         self.call("subscribe", json!({"session": self.session, "after": 0})).await.map(drop)
     }
 
-    /// Asks and waits for the answer. Only before anything is followed: it skips whatever else comes.
+    /// Sends a request and waits for its response. It skips all other frames, so it is only for the time before
+    /// `subscribe`.
     async fn call(&mut self, method: &str, params: Value) -> Result<Value> {
         let id = self.send(method, params).await?;
         let answered = async {

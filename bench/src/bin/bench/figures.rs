@@ -1,19 +1,19 @@
-//! What was measured, and the table of it.
+//! The measured figures, and their table.
 
 use std::fmt;
 
 use crate::server::Kind;
 
-/// A thing that is measured once per round and server.
+/// A figure that is measured once per round and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Measure {
     pub(crate) scenario: &'static str,
     pub(crate) name: &'static str,
-    /// How many digits after the point are worth printing.
+    /// How many digits after the point are printed.
     pub(crate) digits: usize,
 }
 
-/// All that was measured, in the order in which it first came.
+/// All measured values, in the order of their measurement.
 #[derive(Debug, Default)]
 pub(crate) struct Figures(Vec<(Measure, Kind, f64)>);
 
@@ -51,7 +51,7 @@ impl fmt::Display for Figures {
     }
 }
 
-/// The value that as many are below as above; of an even number, the mean of the two in the middle.
+/// The median: the value in the middle or, of an even number of values, the mean of the two in the middle.
 fn median(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     match (sorted.get(middle), sorted.len() % 2) {
@@ -61,7 +61,7 @@ fn median(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The value below which this part of them lies.
+/// The percentile: `part` of the values lie below it.
 pub(crate) fn percentile(sorted: &[u64], part: f64) -> f64 {
     let at = (sorted.len() as f64 * part) as usize;
     sorted.get(at.min(sorted.len().saturating_sub(1))).map_or(f64::NAN, |value| *value as f64)
@@ -78,7 +78,7 @@ fn cell(sorted: &[f64], digits: usize) -> String {
     }
 }
 
-/// With a comma between thousands.
+/// A number with a comma between thousands.
 fn number(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));

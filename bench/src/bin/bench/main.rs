@@ -4,9 +4,9 @@
 //! bench [--rounds N] [--scenario NAME]...
 //! ```
 //!
-//! Every scenario gets a server of its own in a folder of its own. Rounds are interleaved, so that whatever else the
-//! machine does harms both servers alike. What is lost, doubled or out of order ends the run with an error. Linux
-//! only: it reads `/proc`.
+//! Every scenario gets its own server in its own folder. Rounds are interleaved, so that other work of the machine
+//! affects both servers alike. If a delta is lost, doubled or out of order, the run ends with an error. Linux only: it
+//! reads `/proc`.
 
 mod client;
 mod figures;
@@ -56,12 +56,12 @@ impl Options {
 fn main() -> Result<()> {
     let options = Options::parse(std::env::args().skip(1))?;
     let programs = Programs::beside_this_one()?;
-    // One thread: the client must take as little of the machine as it can.
+    // One thread, because the client must use as little of the machine as possible.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut figures = Figures::default();
     for round in 1..=options.rounds {
         for scenario in &options.scenarios {
-            // Each goes first as often as the other, in case that is an advantage.
+            // Each server goes first in every second round, in case the order matters.
             let [first, second] = Kind::ALL;
             for kind in if round % 2 == 1 { [first, second] } else { [second, first] } {
                 eprintln!("round {round} of {}: {} on {}", options.rounds, scenario.name(), kind.name());

@@ -1,4 +1,4 @@
-//! The scenarios: what is done with a server, and what is measured.
+//! The scenarios: what the client does with a server, and what it measures.
 
 use std::time::Duration;
 
@@ -15,27 +15,27 @@ const MIB: f64 = 1024.0 * 1024.0;
 const MILLISECOND: f64 = 1e6;
 const MICROSECOND: f64 = 1e3;
 
-/// So that a server has touched its code and its buffers before it is measured.
+/// A turn before the measurement, so that the server has loaded its code and its buffers.
 const WARM_UP: DeltaScript = DeltaScript { deltas: 1_000, rate: 0, bytes: 20 };
 const BURST: DeltaScript = DeltaScript { deltas: 20_000, rate: 0, bytes: 20 };
 const PACED: DeltaScript = DeltaScript { deltas: 2_000, rate: 200, bytes: 20 };
 const ONE_OF_MANY: DeltaScript = DeltaScript { deltas: 250, rate: 50, bytes: 20 };
 const MANY: usize = 50;
-/// How long a server that has nothing to do is left alone before it is weighed.
+/// How long the server rests before its memory is measured.
 const REST: Duration = Duration::from_millis(500);
 
-/// What is done with a server.
+/// A scenario for a server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scenario {
-    /// 20,000 deltas as fast as they go, to one client.
+    /// 20,000 deltas at full speed, to one client.
     Burst,
     /// 200 deltas per second for 10 s.
     Paced,
     /// 50 sessions at once, 50 deltas per second each for 5 s.
     Many,
-    /// A finished session of 20,000 deltas is read from its beginning.
+    /// A client reads a finished session of 20,000 deltas from its beginning.
     Replay,
-    /// From exec to an answer, and to a session whose agent listens; and what an idle server weighs.
+    /// The time from exec to an answer, and to a session whose agent is ready; and the memory of an idle server.
     Start,
 }
 
@@ -53,7 +53,7 @@ impl Scenario {
         }
     }
 
-    /// Starts a server, does it, and stops the server.
+    /// Starts a server, runs the scenario, and stops the server.
     pub(crate) async fn run(self, kind: Kind, programs: &Programs, figures: &mut Figures) -> Result<()> {
         let server = BenchServer::start(kind, programs).await?;
         let mut note = |name, digits, value| {
@@ -70,7 +70,7 @@ impl Scenario {
     }
 }
 
-/// Takes down a figure: its name, its digits, its value.
+/// Records a figure: its name, its digits, its value.
 type Note<'a> = dyn FnMut(&'static str, usize, f64) + 'a;
 
 async fn burst(server: &BenchServer, note: &mut Note<'_>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! A server of either kind: started fresh in a folder of its own, and gone with it.
+//! A server of either kind. It starts in a new folder of its own, which is deleted with it.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -12,13 +12,13 @@ use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
-/// How long a server may take to come up, and to go.
+/// How long a server may take to start, and to stop.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The token of every hub that is started here.
+/// The token of every hub that the benchmark starts.
 pub(crate) const TOKEN: &str = "bench";
 
-/// Which server.
+/// The kind of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Longshore,
@@ -36,13 +36,13 @@ impl Kind {
     }
 }
 
-/// The programs that take part.
+/// The programs of the benchmark.
 pub(crate) struct Programs {
     folder: PathBuf,
 }
 
 impl Programs {
-    /// Those that were built with this one.
+    /// The programs in the folder of this program.
     pub(crate) fn beside_this_one() -> Result<Self> {
         let this = std::env::current_exe()?;
         let folder = this.parent().context("this program is nowhere")?.to_owned();
@@ -77,24 +77,24 @@ impl Programs {
     }
 }
 
-/// A server that answers.
+/// A running server.
 pub(crate) struct BenchServer {
     pub(crate) kind: Kind,
     pub(crate) pid: u32,
     /// Host and port.
     pub(crate) address: String,
-    /// When it was started.
+    /// The time of its start.
     pub(crate) began: Instant,
-    /// How long it took to say that it is well.
+    /// How long it took until it answered `/health`.
     pub(crate) healthy_after: Duration,
     child: Child,
-    /// Held, so that whatever it prints later finds somebody.
+    /// The server's standard output. It stays open, so that the server can write to it.
     _stdout: Lines<BufReader<ChildStdout>>,
     folder: Folder,
 }
 
 impl BenchServer {
-    /// Starts one and waits until it is well.
+    /// Starts a server and waits until it answers `/health`.
     pub(crate) async fn start(kind: Kind, programs: &Programs) -> Result<Self> {
         let folder = Folder::new()?;
         let mut command = programs.command(kind, &folder.0);
@@ -113,12 +113,12 @@ impl BenchServer {
         Ok(Self { kind, pid, address, began, healthy_after, child, _stdout: stdout, folder })
     }
 
-    /// A folder that an agent may work in.
+    /// A folder in which an agent may work.
     pub(crate) fn work_tree(&self) -> &Path {
         &self.folder.0
     }
 
-    /// Stops it and waits until it is gone.
+    /// Stops the server and waits until it has ended.
     pub(crate) async fn stop(mut self) -> Result<()> {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
         kill_process(pid.context("it has no pid")?, Signal::TERM)?;
@@ -141,7 +141,7 @@ async fn health(address: &str) -> Result<()> {
     Ok(())
 }
 
-/// A folder on disk that is gone with this.
+/// A folder that is deleted when this value is dropped.
 struct Folder(PathBuf);
 
 impl Folder {

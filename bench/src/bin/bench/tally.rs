@@ -1,4 +1,4 @@
-//! The deltas of one turn as they come: once each, in order, none missing, or it is an error.
+//! Counts the deltas of one turn. It is an error if a delta is missing, comes twice, or is out of order.
 
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -6,18 +6,18 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use longshore_bench::marker::Marker;
 
-/// What a client saw of one turn.
+/// The result of one turn.
 #[derive(Debug)]
 pub(crate) struct Seen {
-    /// From the agent's write to our read, of each delta, in nanoseconds.
+    /// For each delta, the time from the agent's write to the client's read, in nanoseconds.
     pub(crate) latencies: Vec<u64>,
-    /// From the first delta written to the last one read.
+    /// The time from the write of the first delta to the read of the last.
     pub(crate) took: Duration,
-    /// Events, of any kind.
+    /// The number of events of any kind.
     pub(crate) events: u64,
 }
 
-/// What a client has seen so far.
+/// The result of a turn so far.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) events: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// A delta came, and was read at this moment.
+    /// Counts a delta that the client read at the time `read`.
     pub(crate) fn take(&mut self, Marker { index, written }: Marker, read: u64) -> Result<()> {
         let due = self.latencies.len() as u64;
         match index.cmp(&due) {
@@ -43,7 +43,7 @@ impl Tally {
         Ok(())
     }
 
-    /// The turn ended; it was to have that many deltas.
+    /// Ends the turn, which must have had `deltas` deltas.
     pub(crate) fn end(self, deltas: u64) -> Result<Seen> {
         let seen = self.latencies.len() as u64;
         if seen != deltas {

@@ -1,10 +1,11 @@
-//! The reference relay: what this machine allows a hub that does nothing but what every hub must.
+//! The reference relay: it shows how fast this machine can run a hub that does only what every hub must do.
 //!
-//! Read the agent's pipe in chunks, parse each line borrowed, commit all that waits in one SQLite transaction (WAL,
-//! `synchronous=FULL`), and only then send it as WebSocket frames, fed all and flushed once. No sessions that sleep,
-//! no approvals, no search, no raw frames, no tokens. It is for measuring and for nothing else.
+//! It reads the agent's pipe in chunks, parses each line in place, and commits all waiting lines in one SQLite
+//! transaction (WAL, `synchronous=FULL`). Only then it sends the lines as WebSocket frames, with one flush. It has no
+//! sleeping sessions, no approvals, no search, no raw frames and no tokens. It is only for measurements.
 //!
-//! It speaks as much of the hub's own socket as the benchmark uses: `open`, `subscribe`, `prompt`, `event`.
+//! It implements only those methods of the hub's socket that the benchmark uses: `open`, `subscribe`, `prompt`,
+//! `event`.
 
 mod session;
 mod store;
@@ -25,7 +26,7 @@ use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use session::{Cursor, Sessions};
 use store::Store;
 
-/// More than the head of any request that the benchmark makes.
+/// More bytes than the head of any request of the benchmark has.
 const HEAD: usize = 4096;
 
 #[derive(Deserialize)]
@@ -51,7 +52,7 @@ async fn serve(data: PathBuf, agent: PathBuf) -> Result<()> {
     loop {
         let (stream, _) = listener.accept().await?;
         let sessions = Arc::clone(&sessions);
-        // A client that is gone is gone; one that misses something says so itself.
+        // An error only ends this client. A client that misses a frame reports it itself.
         tokio::spawn(async move { drop(answer(stream, &sessions).await) });
     }
 }
@@ -65,7 +66,7 @@ async fn answer(mut stream: TcpStream, sessions: &Arc<Sessions>) -> Result<()> {
         let body = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
         return Ok(stream.write_all(body.as_bytes()).await?);
     }
-    // Clients say little, and every look at what they say clears a buffer of this size first.
+    // Clients send little, and each read first clears a buffer of this size.
     let config = WebSocketConfig::default().read_buffer_size(HEAD);
     let socket = tokio_tungstenite::accept_async_with_config(stream, Some(config)).await?;
     RelayClient { socket, cursor: None }.serve(sessions).await

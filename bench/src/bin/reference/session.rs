@@ -1,4 +1,4 @@
-//! One agent process per session, and the cursor that a client is.
+//! One agent process per session, and a client's cursor.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,13 +14,13 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::store::{Append, Store};
 
-/// How much is read of a pipe at once.
+/// How many bytes are read from a pipe at once.
 const CHUNK: usize = 64 * 1024;
 /// How many committed batches a client may be behind before it reads the store instead.
 const LIVE: usize = 64;
 /// How many frames are read from the store at once.
 const PAGE: usize = 512;
-/// The request of ours whose answer names the thread.
+/// The id of the relay's request whose answer names the thread.
 const THREAD_START: u64 = 2;
 
 /// All sessions since the start.
@@ -39,7 +39,7 @@ impl Sessions {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).get(&name).cloned()
     }
 
-    /// Starts an agent; the session is ready when this returns.
+    /// Starts an agent. Returns when the session is ready.
     pub(crate) async fn open(&self) -> Result<u64> {
         let mut child = Command::new(&self.agent)
             .arg("app-server")
@@ -79,7 +79,7 @@ impl Sessions {
     }
 }
 
-/// The thread that an agent named, if it did.
+/// The thread that the agent named, if it has answered.
 fn thread_in(read: &[u8]) -> Option<String> {
     read.split(|byte| *byte == b'\n').find_map(|line| {
         let line: Value = serde_json::from_slice(line).ok()?;
@@ -87,7 +87,7 @@ fn thread_in(read: &[u8]) -> Option<String> {
     })
 }
 
-/// Passes whole lines on to the store, a chunk at a time, until the agent has no more.
+/// Passes whole lines to the store, a chunk at a time, until the agent closes its output.
 async fn relay(session: Arc<Session>, child: Child, mut stdout: ChildStdout, mut read: Vec<u8>) {
     let _killed_when_dropped = child;
     let mut next = 1;
@@ -111,7 +111,7 @@ async fn relay(session: Arc<Session>, child: Child, mut stdout: ChildStdout, mut
     }
 }
 
-/// One agent and what it says.
+/// One agent and its output.
 pub(crate) struct Session {
     pub(crate) name: u64,
     thread: String,
@@ -127,9 +127,9 @@ pub(crate) struct FrameBatch {
 }
 
 impl Session {
-    /// These frames are in the store now. Called by the store, in order.
+    /// Sends frames that are now in the store to the clients. The store calls this in order.
     pub(crate) fn publish(&self, batch: FrameBatch) {
-        // Nobody listening is no fault.
+        // This fails if no client follows the session.
         let _ = self.live.send(Arc::new(batch));
     }
 
@@ -139,7 +139,7 @@ impl Session {
         Ok(self.stdin.lock().await.write_all(line.as_bytes()).await?)
     }
 
-    /// Everything after a seq, and then whatever comes.
+    /// A cursor over all frames after a seq, and then over new frames.
     pub(crate) fn after(self: Arc<Self>, seq: u64) -> Cursor {
         Cursor { live: self.live.subscribe(), session: self, last: seq, behind: true }
     }
@@ -150,12 +150,12 @@ pub(crate) struct Cursor {
     session: Arc<Session>,
     live: broadcast::Receiver<Arc<FrameBatch>>,
     last: u64,
-    /// Whether the store has to be read before what is live.
+    /// Whether the cursor must read the store before the live frames.
     behind: bool,
 }
 
 impl Cursor {
-    /// The next frames. Cancelling it loses nothing.
+    /// The next frames. A caller can cancel the wait without losing a frame.
     pub(crate) async fn next(&mut self) -> Result<Vec<Utf8Bytes>> {
         loop {
             let frames = if self.behind {

@@ -1,4 +1,5 @@
-//! The store: one thread that parses what waits, commits it in one transaction, and then tells the clients.
+//! The store: one thread that parses waiting lines, commits them in one transaction, and then sends them to the
+//! clients.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -14,7 +15,7 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::session::{FrameBatch, Session};
 
-/// How many chunks may wait; past that the agents' pipes are not read.
+/// How many chunks may wait. Beyond that, the relay does not read the agents' pipes.
 const WAITING: usize = 16;
 
 /// Whole lines of one agent.
@@ -35,7 +36,7 @@ pub(crate) struct Store {
     reader: Arc<Mutex<Connection>>,
 }
 
-/// As much of a line as a relay must understand to file it.
+/// The fields of a line that a relay needs to store it.
 #[derive(Default, Deserialize)]
 struct Line<'a> {
     #[serde(borrow, default)]
@@ -97,7 +98,7 @@ fn write(mut connection: Connection, mut waiting: mpsc::Receiver<Append>) {
                     append.session.publish(batch);
                 }
             }
-            // What cannot be stored must not be sent; clients will miss it and say so.
+            // Lines that are not stored must not be sent. Clients miss them and report it.
             Err(error) => {
                 eprintln!("the store failed: {error}");
                 return;

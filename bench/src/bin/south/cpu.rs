@@ -1,20 +1,20 @@
-//! Seconds of a processor.
+//! Measures CPU time.
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// A stopwatch that runs while we do.
+/// A stopwatch for CPU time.
 pub(crate) struct Cpu {
     clock: ClockId,
     began: f64,
 }
 
 impl Cpu {
-    /// Of this thread.
+    /// Measures this thread.
     pub(crate) fn of_thread() -> Self {
         Self::of(ClockId::ThreadCPUTime)
     }
 
-    /// Of all threads together.
+    /// Measures all threads of the process.
     pub(crate) fn of_process() -> Self {
         Self::of(ClockId::ProcessCPUTime)
     }

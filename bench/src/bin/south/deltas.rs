@@ -1,4 +1,4 @@
-//! What an agent says most: the pieces of a message.
+//! The most frequent lines of an agent: the deltas of a message.
 
 use anyhow::{Context as _, Result, bail};
 use longshore_drivers::codex::Codex;
@@ -15,10 +15,10 @@ use crate::cpu::Cpu;
 
 const THREAD: &str = "01990000-0000-7000-8000-00000000beef";
 const TURN: &str = "01990000-0000-7000-8000-00000000cafe";
-/// How many at once: what a chunk of a pipe holds, and then its drafts go on.
+/// How many lines the driver gets before its drafts are taken: about a chunk of a pipe.
 const AT_ONCE: usize = 256;
 
-/// Codex, in the middle of a turn.
+/// The Codex driver in the middle of a turn.
 struct Stage {
     driver: Codex,
     ids: Ids,
@@ -35,7 +35,7 @@ impl Stage {
         self.hear(Input::Line(Raw::from(line.to_string())));
     }
 
-    /// Answers what codex was asked, until it is asked nothing more.
+    /// Answers the driver's requests until it sends no more.
     fn answer(&mut self) -> Result<()> {
         while !self.out.lines.is_empty() {
             for line in std::mem::take(&mut self.out.lines) {
@@ -58,7 +58,7 @@ impl Stage {
     }
 }
 
-/// How many deltas codex' driver translates in a second.
+/// How many deltas the Codex driver translates per second.
 pub(crate) fn translate(seconds: f64) -> Result<Vec<(&'static str, f64)>> {
     let mut stage = Stage { driver: Codex::new(), ids: Ids::seeded(1), out: Output::default() };
     let now = Timestamp::default();
@@ -94,7 +94,7 @@ pub(crate) fn translate(seconds: f64) -> Result<Vec<(&'static str, f64)>> {
     let (cpu, mut heard) = (Cpu::of_thread(), 0_usize);
     while cpu.seconds() < seconds {
         for _ in 0..AT_ONCE {
-            // As it comes from the pipe: a line of its own.
+            // Each delta is a new line, as it would come from the pipe.
             stage.hear(Input::Line(Raw::from(delta.as_str())));
         }
         heard += AT_ONCE;

@@ -1,6 +1,6 @@
-//! The benchmark of the south: how fast drivers translate and past conversations are taken in. In this process, without
-//! agents, on the recordings that the tests read too. Seconds are those of a processor, so that whatever else the machine
-//! does counts for nothing; what waits for the disk is told in seconds of a clock as well.
+//! The benchmark of the south: how fast drivers translate, and how fast past conversations are imported. It runs in
+//! this process, without agents, on the recordings of the tests. It counts seconds of CPU time, so other work of the
+//! machine does not matter. For work that waits for the disk, it also counts seconds of the clock.
 //!
 //! ```text
 //! south [--seconds N] [--megabytes N]

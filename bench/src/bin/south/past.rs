@@ -1,4 +1,4 @@
-//! Past conversations: read line by line, and taken into a log on the disk by a hub that does nothing else.
+//! Past conversations: parsed line by line, and imported into a log on disk by a hub that does nothing else.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -19,12 +19,12 @@ use tokio::time::interval;
 use crate::cpu::Cpu;
 use crate::recordings::{files, folder};
 
-/// How long a past conversation is that is made for this.
+/// The length of a generated conversation, in bytes.
 const CONVERSATION: usize = 256 * 1024;
-/// What an import may take at the most.
+/// How long an import may take.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// By agent: how many megabytes of a record are understood in a second.
+/// How many megabytes of records are parsed per second, by agent.
 pub(crate) fn read(seconds: f64) -> Result<Vec<(&'static str, f64)>> {
     let kinds: [(&str, &dyn Records, &str); 2] =
         [("codex", &Rollouts, "codex-0.166.0"), ("claude", &Transcripts, "claude-2.1.197")];
@@ -48,18 +48,18 @@ fn rate(records: &dyn Records, name: &str, seconds: f64) -> Result<f64> {
     Ok(bytes as f64 / 1e6 / cpu.seconds())
 }
 
-/// What an import came to.
+/// The result of an import.
 pub(crate) struct Imported {
     pub(crate) conversations: usize,
-    /// Seconds until all were in the list.
+    /// Seconds until all conversations were in the list.
     pub(crate) listed: f64,
-    /// Megabytes of records in a second of a processor, until all of it was in the log.
+    /// Megabytes of records per second of CPU time, until all of them were in the log.
     pub(crate) rate: f64,
-    /// And in a second.
+    /// Megabytes of records per second of the clock.
     pub(crate) by_clock: f64,
 }
 
-/// Takes past conversations of codex into a log on the disk.
+/// Imports past conversations of Codex into a log on disk.
 pub(crate) async fn import(megabytes: usize) -> Result<Imported> {
     let place = tempfile::tempdir()?;
     let home = place.path().join("codex");
@@ -104,7 +104,7 @@ pub(crate) async fn import(megabytes: usize) -> Result<Imported> {
     Ok(Imported { conversations, listed, rate: megabytes / worked, by_clock: megabytes / took })
 }
 
-/// Rollouts, each a recorded one over and over, as long as a day's work.
+/// Writes rollouts. Each repeats a recorded one until it is as long as a day's work.
 fn write_rollouts(home: &Path, count: usize) -> Result<usize> {
     let recorded = folder().join("records/codex-0.166.0/g02_mcp.jsonl");
     let recorded = std::fs::read_to_string(recorded)?;
@@ -123,7 +123,7 @@ fn write_rollouts(home: &Path, count: usize) -> Result<usize> {
         while text.len() < CONVERSATION {
             turn += 1;
             for line in turns.lines() {
-                // Names of one moment begin alike; every repetition has a moment of its own.
+                // Ids of the same moment have the same beginning. Each repetition gets its own moment.
                 let line = line.replace(&native, &name).replace(moment, &format!("{turn:08x}-"));
                 let _ = writeln!(text, "{line}");
             }

@@ -1,4 +1,4 @@
-//! The built-in agent: how fast it reads what models stream, and what one more round of its loop costs.
+//! The built-in agent: how fast it parses the streams of models, and how long one more round of its loop takes.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -14,14 +14,14 @@ use tokio::process::Command;
 
 use crate::cpu::Cpu;
 
-/// What a read of a socket gives.
+/// The size of a read from a socket.
 const CHUNK: usize = 16 << 10;
-/// The pieces of one answer.
+/// The number of pieces of one answer.
 const PIECES: usize = 20_000;
 /// How many rounds of the loop are measured.
 const ROUNDS: usize = 300;
 
-/// How many megabytes of each API's stream are read in a second.
+/// How many megabytes of each API's stream are parsed per second.
 pub(crate) fn read(seconds: f64) -> Result<Vec<(&'static str, f64)>> {
     let apis =
         [("chat", ModelApi::Chat), ("responses", ModelApi::Responses), ("messages", ModelApi::Messages)];
@@ -46,7 +46,7 @@ fn read_one(api: ModelApi, seconds: f64) -> Result<f64> {
     Ok(bytes as f64 / 1e6 / cpu.seconds())
 }
 
-/// An answer as the services stream it: many small pieces, each with all that they say around it.
+/// An answer as services stream it: many small pieces, each with the usual fields around it.
 fn answer(api: ModelApi) -> String {
     let mut text = String::new();
     let mut event = |event: &Value| {
@@ -90,8 +90,9 @@ fn answer(api: ModelApi) -> String {
     text
 }
 
-/// What a round costs: from the last byte of an answer that calls a tool to the last byte of the next request, which
-/// has the result in it. The whole program, with its pipes, a real tool and HTTP; milliseconds, sorted.
+/// The time of each round, in milliseconds, sorted. A round lasts from the last byte of an answer with a tool call to
+/// the last byte of the next request, which has the result. It includes the whole program, with its pipes, a real tool
+/// and HTTP.
 pub(crate) async fn rounds() -> Result<Vec<f64>> {
     let program = std::env::current_exe()?.with_file_name("longshore");
     ensure!(program.exists(), "{} is not there; `make bench` builds it", program.display());
@@ -159,7 +160,7 @@ async fn respond(socket: &mut TcpStream, body: &str) -> Result<()> {
     Ok(socket.write_all(format!("{head}{body}").as_bytes()).await?)
 }
 
-/// Reads one request to its end.
+/// Reads one whole request.
 async fn request(socket: &mut TcpStream) -> Result<()> {
     let mut all = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! Recordings of real agents, heard again and again.
+//! Recordings of real agents, replayed again and again.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -9,7 +9,7 @@ use longshore_drivers::capture::{self, Capture, Direction};
 
 use crate::cpu::Cpu;
 
-/// Where the recordings are.
+/// The folder of the recordings.
 pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/longshore-drivers/captures")
 }
@@ -31,8 +31,8 @@ pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// By driver: how many lines of agents are translated in a second. The player that finds our words for what the recorded
-/// client did takes its part of the time.
+/// How many lines of agents are translated per second, by driver. This includes the time of the player, which turns the
+/// recorded client's actions into actions of Longshore.
 pub(crate) fn replay(seconds: f64) -> Result<Vec<(&'static str, f64)>> {
     ["codex", "claude", "acp", "opencode"]
         .into_iter()

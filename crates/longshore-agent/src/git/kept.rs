@@ -1,8 +1,8 @@
-//! The files of git that can make it run programs.
+//! The files of git that can make git run programs.
 //!
-//! These are settings and hooks, also files elsewhere that the settings name. They are also a `.git` in the
-//! place of another, or a `.git` in a folder that the index counts as a submodule: git reads it when it runs
-//! at the top.
+//! These files are settings, hooks, and files elsewhere that the settings name. A `.git` in the place of the real
+//! `.git` belongs to them too. So does a `.git` in a folder that the index counts as a submodule: git reads that `.git`
+//! when git runs at the top of the work tree.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -15,12 +15,12 @@ use super::quiet::{Quiet, answer, answer_with};
 use crate::sandbox::search_path;
 use longshore_drivers::keyless::keyless;
 
-/// How many submodules and nested repositories are looked after.
+/// How many submodules and nested repositories the agent considers.
 const MOST: usize = 256;
-/// What can make git run programs, or look for settings elsewhere, in a folder of git's own.
+/// Files in a folder of git's own that can make git run programs, or read settings elsewhere.
 const SETTINGS: [&str; 5] = ["config", "config.worktree", "hooks", "commondir", "gitdir"];
 
-/// What else in a work tree git takes its settings and hooks from, whether it is there or not.
+/// Other files in a work tree from which git takes settings and hooks. The files need not exist.
 #[derive(Debug)]
 pub(crate) struct Sources {
     files: Vec<PathBuf>,
@@ -28,7 +28,8 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// As git itself tells, with what a person has set for all repositories; none when it does not tell all.
+    /// Asks git for these files, including the files that a person's settings for all repositories name. Returns none
+    /// if git does not report all of its settings.
     pub(crate) fn of(tree: &Path) -> Option<Self> {
         let root = tree.canonicalize().ok()?;
         let mut git = keyless("git");
@@ -61,7 +62,7 @@ impl Sources {
         Some(Self { files, hooks: hooks.and_then(within) })
     }
 
-    /// Whether a file is one of them.
+    /// Whether a path is one of these files, or lies in the folder of hooks.
     pub(crate) fn has(&self, path: &Path) -> bool {
         self.files.iter().any(|file| file == path)
             || self.hooks.as_ref().is_some_and(|hooks| path.starts_with(hooks))
@@ -69,15 +70,16 @@ impl Sources {
 
     fn paths(&self) -> impl Iterator<Item = PathBuf> {
         if let Some(hooks) = &self.hooks {
-            // What is not there could be made; an empty one is as good as none.
+            // A command could create a missing folder, and nothing can protect a missing one. An empty folder of hooks
+            // has no effect.
             let _ = fs::create_dir_all(hooks);
         }
         self.files.iter().chain(&self.hooks).cloned()
     }
 }
 
-/// The folders of a work tree that the index counts as submodules, whether `.gitmodules` names them or not, with those that
-/// they count in turn; none when git does not tell all.
+/// The folders of a work tree that the index counts as submodules, whether `.gitmodules` names them or not, and the
+/// submodules of these submodules. Returns none if git does not report all of them.
 pub(crate) fn submodules(tree: &Path) -> Option<Vec<PathBuf>> {
     let mut all = counted(&tree.canonicalize().ok()?)?;
     let (mut at, mut asked) = (0, 0);
@@ -91,7 +93,7 @@ pub(crate) fn submodules(tree: &Path) -> Option<Vec<PathBuf>> {
     Some(all)
 }
 
-/// Those of one index.
+/// The submodules that one index counts.
 fn counted(root: &Path) -> Option<Vec<PathBuf>> {
     const MODE: &[u8] = b"160000 ";
     let mut git = keyless("git");
@@ -105,8 +107,8 @@ fn counted(root: &Path) -> Option<Vec<PathBuf>> {
     Some(told.into_iter().filter_map(path).collect())
 }
 
-/// All of git's own in a work tree: its `.git`, those of submodules and of repositories up to two folders deep, and what
-/// else it takes settings and hooks from.
+/// All files of git in a work tree: its `.git`, the `.git` of each submodule and of each repository up to two folders
+/// deep, and the other files from which git takes settings and hooks.
 pub(crate) fn all(tree: &Path, sources: &Sources, submodules: &[PathBuf]) -> Vec<PathBuf> {
     let mut all = vec![tree.join(".git")];
     all.extend(nested(tree, submodules));
@@ -115,13 +117,14 @@ pub(crate) fn all(tree: &Path, sources: &Sources, submodules: &[PathBuf]) -> Vec
     all
 }
 
-/// Those of git's own in a work tree that can make git run programs. The others it writes in when something is committed.
+/// The files of git in a work tree that can make git run programs. Git writes its other files when it commits.
 pub(crate) fn settings(tree: &Path, sources: &Sources, submodules: &[PathBuf]) -> Vec<PathBuf> {
     let dot_git = tree.join(".git");
     let mut all: Vec<PathBuf> = nested(tree, submodules).chain(sources.paths()).collect();
     match dot_git.is_dir() {
         true => {
-            // What is not there could be made; this is as good as none.
+            // A command could create a missing folder, and nothing can protect a missing one. An empty folder of hooks
+            // has no effect.
             let _ = fs::create_dir(dot_git.join("hooks"));
             let mut folders = vec![dot_git.clone()];
             folders.extend(below(&dot_git.join("modules")));
@@ -138,15 +141,15 @@ pub(crate) fn settings(tree: &Path, sources: &Sources, submodules: &[PathBuf]) -
     all
 }
 
-/// Files that can make git run programs, and are not there, so that nothing can make them read-only.
+/// Files that can make git run programs and that do not exist, so nothing can make them read-only.
 #[derive(Debug)]
 pub(crate) struct Unmade {
     paths: Vec<PathBuf>,
 }
 
 impl Unmade {
-    /// Those of a work tree; with git's own, if git runs that may write there. It makes none of these itself in a
-    /// repository that has them not, but a hook that it runs could.
+    /// The missing files of a work tree. `with_own` adds the missing files of the repository itself, if a git runs that
+    /// may write there. Git creates none of these files in a repository that lacks them, but a hook of git could.
     pub(crate) fn of(tree: &Path, sources: &Sources, submodules: &[PathBuf], with_own: bool) -> Self {
         let dot_git = tree.join(".git");
         let folder = if dot_git.is_dir() { dot_git.canonicalize().ok() } else { worktree(tree) };
@@ -157,9 +160,9 @@ impl Unmade {
         Self { paths: paths.filter(|path| path.symlink_metadata().is_err()).collect() }
     }
 
-    /// Takes away what was made since, and says what it was.
+    /// Removes the files that a command has created since, and returns their paths.
     pub(crate) fn undo(&self) -> Vec<PathBuf> {
-        // A link that was put on the way leads to files that are not of its making.
+        // If a command put a link in the path, the path leads to files that the command did not create.
         let stands = |path: &Path| {
             let folder = path.parent();
             folder.is_some_and(|folder| folder.canonicalize().is_ok_and(|real| real == folder))
@@ -175,7 +178,7 @@ fn take_away(path: &Path) -> io::Result<()> {
         false => fs::remove_file(path),
     };
     remove().or_else(|_| {
-        // Whoever made it may have locked it.
+        // The command that created the file may have removed the permission to delete it.
         path.parent().map_or(Ok(()), unlock)?;
         unlock_all(path)?;
         remove()
@@ -194,7 +197,7 @@ fn unlock_all(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// However it ended.
+/// Removes the files whatever the end of the command was.
 impl Drop for Unmade {
     fn drop(&mut self) {
         for path in self.undo() {
@@ -216,7 +219,7 @@ fn nested(tree: &Path, submodules: &[PathBuf]) -> impl Iterator<Item = PathBuf> 
     all.map(|folder| folder.join(".git")).filter(|path| path.exists()).take(MOST)
 }
 
-/// Folders of git's own in a folder of submodules, whose names may have several parts.
+/// The folders that git keeps for submodules. The name of a submodule may have several parts.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let (mut found, mut open) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = open.pop().filter(|_| found.len() < MOST) {

@@ -18,10 +18,10 @@ use crate::sandbox::{self, Sandbox, search_path};
 use longshore_drivers::git_remote::without_secrets;
 use longshore_drivers::keyless::keyless;
 
-/// How long `git` may take; a work tree on a slow disk must not hold a turn's end back.
+/// How long `git` may take: a work tree on a slow disk must not delay the end of a turn.
 const WITHIN: Duration = Duration::from_secs(5);
 
-/// The git state of a work tree; none if the folder is no work tree of git, or git does not answer. Git runs
+/// The git state of a work tree. Returns none if the folder is no work tree of git, or if git does not answer. Git runs
 /// no program of the repository, whatever the repository's settings say: anybody may have written them.
 pub async fn look_at(cwd: &str) -> Option<GitState> {
     let looked = tokio::time::timeout(WITHIN, async {
@@ -33,7 +33,7 @@ pub async fn look_at(cwd: &str) -> Option<GitState> {
             "--porcelain=v2",
             "--branch",
             "--untracked-files=normal",
-            // What is new in a submodule is told by another git, in there.
+            // To look for changes inside a submodule, git would start another git there.
             "--ignore-submodules=dirty",
         ];
         let status = git(cwd, &quiet, &status).await?;
@@ -44,7 +44,7 @@ pub async fn look_at(cwd: &str) -> Option<GitState> {
     looked.await.ok().flatten()
 }
 
-/// Whether git would find a repository from here. Each question to git is a process, and most of them would ask for nothing.
+/// Whether git would find a repository from this folder. The check avoids git processes that would find nothing.
 fn in_repository(folder: &Path) -> bool {
     let is_one = |git: &Path| git.is_file() || git.join("HEAD").symlink_metadata().is_ok();
     folder.canonicalize().is_ok_and(|folder| folder.ancestors().any(|above| is_one(&above.join(".git"))))
@@ -63,7 +63,7 @@ async fn git(cwd: &str, quiet: &Quiet, arguments: &[&str]) -> Option<String> {
     };
     let told = match has_sandbox() {
         true => match run(Some(Sandbox::of_git_alone(folder))).await {
-            // Here git is a script, which wants a shell.
+            // On this machine `git` is a script, which needs a shell.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 run(Some(Sandbox::looking(folder))).await
             }
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(fresh, GitState::default());
     }
 
-    /// A repository with a file that has changed, as long as before, so that git has to look into it.
+    /// A repository with a changed file. The file has the same length as before, so git must read its content.
     struct Tree {
         folder: tempfile::TempDir,
     }
@@ -176,7 +176,7 @@ mod tests {
         config.extend(tree.program().into_bytes());
         config.extend(b"\"\n");
         std::fs::write(tree.at(".git/config"), config).unwrap();
-        // Told to do nothing, and without a shell besides: each of both is enough.
+        // Two things stop the filter: its setting is overridden, and it has no shell. Each is enough alone.
         assert_eq!(tree.look().await.unwrap().dirty, 1);
         let quiet = Quiet::of(&tree.at(""));
         let mut git = std::process::Command::new("git");
@@ -229,14 +229,14 @@ mod tests {
         assert!(pipe.success());
         tree.git("", &["config", "include.path", "pipe"]);
         assert_eq!(tree.look().await, None);
-        // Whoever asks git all the same is told that there is no repository, and at once.
+        // A git that runs anyway reports at once that there is no repository.
         let mut git = std::process::Command::new("git");
         git.args(["status"]).current_dir(tree.at("")).envs(Quiet::of(&tree.at("")).variables());
         let told = git.output().unwrap();
         assert!(String::from_utf8_lossy(&told.stderr).contains("not a git repository"), "{told:?}");
     }
 
-    /// What git says that was told all that is told for this tree, and has no sandbox.
+    /// The output of a git that has all variables for this tree, and no sandbox.
     fn plain_status(tree: &Tree) -> String {
         let mut git = std::process::Command::new("git");
         git.args(["status", "--short"]).current_dir(tree.at("")).envs(Quiet::of(&tree.at("")).variables());
@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    /// Has itself run once more, in another environment.
+    /// The test runs itself once more, in another environment.
     #[tokio::test]
     async fn git_is_not_looked_for_in_the_work_tree() {
         const TREE: &str = "TREE_WITH_A_GIT_OF_ITS_OWN";

@@ -9,11 +9,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// How much is read of a file that names places.
+/// How much the agent reads of a file that names places.
 const TEXT: u64 = 1 << 20;
 
-/// The folders outside of the work tree that git writes in when something is committed in it: the work tree's own,
-/// objects, refs and logs. A link in the place of one of them could lead anywhere.
+/// The folders outside of the work tree that git writes during a commit: the work tree's own folder, objects, refs and
+/// logs. A link in the place of such a folder could lead anywhere, so links are left out.
 pub(crate) fn shared_folders(tree: &Path) -> Vec<PathBuf> {
     worktree(tree).map_or_else(Vec::new, |own| {
         let shared = ["objects", "refs", "logs"].map(|name| holder(&own).join(name));
@@ -21,14 +21,14 @@ pub(crate) fn shared_folders(tree: &Path) -> Vec<PathBuf> {
     })
 }
 
-/// The folders outside of the work tree in which git reads when it is asked about the work tree.
+/// The folders outside of the work tree that git reads to answer questions about the work tree.
 pub(crate) fn folders_read(tree: &Path) -> Vec<PathBuf> {
     let Some(Repository { own, shared, .. }) = Repository::of(tree) else { return Vec::new() };
     [own, shared].into_iter().filter(|folder| folder.join("HEAD").exists()).collect()
 }
 
-/// A place outside of the work tree which the repository of this folder has git read, and for which nobody else vouches:
-/// a repository in the place of its own, or a store of objects that it borrows from.
+/// A place outside of the work tree that the repository of this folder makes git read, although nothing confirms the
+/// place: another repository that it uses as its own, or a store from which it borrows objects.
 pub(crate) fn unvouched(folder: &Path, tree: &Path) -> Option<PathBuf> {
     let tree = tree.canonicalize().ok()?;
     let Repository { own, shared, vouched } = Repository::of_any(folder)?;
@@ -41,13 +41,13 @@ pub(crate) fn unvouched(folder: &Path, tree: &Path) -> Option<PathBuf> {
     named.find(|place| !place.starts_with(&tree))
 }
 
-/// What git takes for the repository of a folder.
+/// The repository that git uses for a folder.
 struct Repository {
-    /// What belongs to the one work tree.
+    /// The folder that belongs to this work tree only.
     own: PathBuf,
-    /// What all work trees of the repository share.
+    /// The folder that all work trees of the repository share.
     shared: PathBuf,
-    /// Whether that is true, whoever made the folder.
+    /// Whether the repository belongs to the folder for certain, whoever wrote the files.
     vouched: bool,
 }
 
@@ -68,14 +68,14 @@ impl Repository {
         }
         let (own, vouched) = match submodule(tree) {
             Some(own) => (own, true),
-            // A link is as good as a file that names the same.
+            // A link that leads to a repository counts like a file that names it.
             None => (named_in(&dot_git, "gitdir:").or_else(|| dot_git.canonicalize().ok())?, false),
         };
         Some(Self { shared: own.clone(), own, vouched })
     }
 }
 
-/// `repository/worktrees/name`, if both sides say so.
+/// The folder `repository/worktrees/name`, if the work tree and the repository name each other.
 pub(super) fn worktree(tree: &Path) -> Option<PathBuf> {
     let dot_git = tree.join(".git");
     let own = named_in(&dot_git, "gitdir:")?;
@@ -89,7 +89,7 @@ fn holder(own: &Path) -> &Path {
     own.parent().and_then(Path::parent).unwrap_or(own)
 }
 
-/// `repository/modules/name`, if both sides say so.
+/// The folder `repository/modules/name`, if the work tree and the repository name each other.
 fn submodule(tree: &Path) -> Option<PathBuf> {
     let own = named_in(&tree.join(".git"), "gitdir:")?;
     let config = text(&own.join("config"))?;
@@ -105,13 +105,14 @@ fn value_in(config: &str, wanted: &str) -> Option<String> {
     })
 }
 
-/// What a file of git's names after these letters, if it is there. It is told from the file's folder.
+/// The path that a file of git names after this prefix, if the path exists. The path is relative to the file's folder.
 fn named_in(file: &Path, after: &str) -> Option<PathBuf> {
     let said = text(file)?;
     file.parent()?.join(said.strip_prefix(after)?.trim()).canonicalize().ok()
 }
 
-/// The text of a file, as far as anybody would write it by hand. Whoever made it may have made it endless, or a pipe.
+/// The beginning of a text file; a file that a person writes is shorter. An attacker may have made the file endless, or
+/// put a pipe in its place.
 pub(super) fn text(file: &Path) -> Option<String> {
     let mut read = Vec::new();
     let file = file.metadata().ok()?.is_file().then(|| File::open(file).ok()).flatten()?;

@@ -18,14 +18,14 @@ use std::time::Duration;
 use crate::sandbox::search_path;
 use longshore_drivers::keyless::keyless;
 
-/// How long git may take to tell its settings. A repository can have it wait for ever: a setting can name a pipe.
+/// How long git may take to report its settings. A repository can make git wait for ever: a setting can name a pipe.
 const WITHIN: Duration = Duration::from_secs(3);
-/// How much of them is listened to. Whoever has more would hide something behind it.
+/// How many bytes of settings the agent reads. A longer list is refused, since it could hide a setting at its end.
 const LENGTH: u64 = 4 << 20;
-/// How much of them can be answered in the environment of a process; systems allow little more.
+/// How many bytes of settings the agent overrides: systems limit the environment of a process to little more.
 const ANSWERED: usize = 64 << 10;
 
-/// Settings that name programs, or make git run or reach something, and what makes them do nothing.
+/// Settings that name programs, or make git run or reach something, with the values that turn them off.
 const SETTINGS: [(&str, &str); 25] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
@@ -53,7 +53,7 @@ const SETTINGS: [(&str, &str); 25] = [
     ("uploadpack.packObjectsHook", "false"),
     ("maintenance.auto", "false"),
 ];
-/// The same as variables, for those that come before settings.
+/// Variables with the same purpose, for which git has no setting or which take precedence over the setting.
 const VARIABLES: [(&str, &str); 12] = [
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
     ("GIT_CONFIG_SYSTEM", "/dev/null"),
@@ -68,7 +68,7 @@ const VARIABLES: [(&str, &str); 12] = [
     ("GIT_SSH_COMMAND", "false"),
     ("GIT_ASKPASS", "false"),
 ];
-/// A person's own settings that are heeded: they name no program, and git tells something else without them.
+/// A person's own settings that stay in effect. They name no program, and git's reports would differ without them.
 const OWN: [&str; 9] = [
     "safe.directory",
     "core.excludesfile",
@@ -81,29 +81,31 @@ const OWN: [&str; 9] = [
     "diff.renames",
 ];
 
-/// What git is told for one folder.
+/// The overrides for git in one folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Quiet {
     settings: Vec<(OsString, OsString)>,
     shows: Vec<String>,
-    /// Whether git told all its settings, and all can be answered. If not, it is told that there is no repository.
+    /// Whether git reported all of its settings, and the overrides fit into the environment. If not, the variables
+    /// make git find no repository.
     told: bool,
 }
 
 impl Quiet {
-    /// For git that heeds no names which the repository makes up.
+    /// The overrides for a git command that uses none of the names that the repository invents.
     pub(super) fn unasked(folder: &Path) -> Self {
         let mut settings = own_settings(folder).to_vec();
         settings.extend(SETTINGS.map(|(name, value)| (name.into(), value.into())));
         Self { settings, shows: Vec::new(), told: true }
     }
 
-    /// For git that runs in this folder. Asks git what the repository's settings name, and does not wait for anything else.
+    /// The overrides for git that runs in this folder. Asks git for the names of the repository's settings, and waits
+    /// for nothing else.
     pub(crate) fn of(folder: &Path) -> Self {
         let mut quiet = Self::unasked(folder);
         let names = quiet.names(folder, &[]);
         let root = folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(folder);
-        // Where there is no such file, git reads the one of the index or of the last commit.
+        // If the file is missing, git reads it from the index or from the last commit.
         let of_modules: Vec<Option<Vec<OsString>>> = match root.join(".gitmodules").exists() {
             true => vec![quiet.names(root, &["--file", ".gitmodules"])],
             false => {
@@ -124,22 +126,22 @@ impl Quiet {
         quiet
     }
 
-    /// The names of the settings of a file, or of all; none unless these are all that there are.
+    /// The names of the settings of one file, or of all files. Returns none unless the list is complete.
     fn names(&self, folder: &Path, place: &[&str]) -> Option<Vec<OsString>> {
         let mut git = keyless("git");
         git.args(["config", "--list", "--name-only", "--includes", "-z"]).args(place).current_dir(folder);
         git.envs(self.variables()).env("PATH", search_path(&[folder.to_owned()]));
         let GitOutput { parts, good } = answer(&mut git)?;
-        // A file that is not there is no fault.
+        // With a place, git also fails if the file is missing. This is no fault.
         (good || !place.is_empty()).then_some(parts)
     }
 
-    /// Settings of the repository that name a program which shows differences. It runs whenever git shows one.
+    /// Settings of the repository that name a program which shows differences. Git runs it whenever git shows one.
     pub(crate) fn shows(&self) -> &[String] {
         &self.shows
     }
 
-    /// A name is any bytes in the middle, where the repository makes it up.
+    /// Overrides a setting. The repository invents the middle part of its name, which may be any bytes.
     fn silence(&mut self, name: &OsStr) {
         let parts = || name.as_bytes().split(|byte| *byte == b'.');
         let (Some(section), Some(key)) = (parts().next(), parts().next_back()) else { return };
@@ -163,7 +165,7 @@ impl Quiet {
         self.settings.push((name.to_owned(), value.into()));
     }
 
-    /// The variables that tell it.
+    /// The variables of the environment that carry the overrides.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> {
         let fixed = VARIABLES.iter().map(|(name, value)| ((*name).into(), (*value).into()));
         let nowhere = (!self.told).then(|| ("GIT_DIR".into(), "/dev/null".into()));
@@ -178,18 +180,18 @@ impl Quiet {
     }
 }
 
-/// Whether a variable tells git something.
+/// Whether a variable of the environment is for git.
 pub(crate) fn is_gits(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"GIT_")
 }
 
-/// What people have set for all of their repositories, as far as it is heeded. It is asked for once, with a git that is
-/// none of this folder's.
+/// The settings of a person for all repositories, as far as they stay in effect. The agent asks for them once, with a
+/// git that does not lie in this folder.
 fn own_settings(folder: &Path) -> &'static [(OsString, OsString)] {
     static OWN_SETTINGS: OnceLock<Vec<(OsString, OsString)>> = OnceLock::new();
     OWN_SETTINGS.get_or_init(|| {
         let mut git = keyless("git");
-        // Where there is no repository, there are only theirs.
+        // Without a repository, git reports only the person's settings.
         git.args(["config", "--list", "--includes", "-z"])
             .current_dir("/")
             .env("GIT_CEILING_DIRECTORIES", "/")
@@ -206,40 +208,40 @@ fn own_settings(folder: &Path) -> &'static [(OsString, OsString)] {
     })
 }
 
-/// What git said.
+/// The output of git.
 #[derive(Debug, Default)]
 pub(super) struct GitOutput {
     pub(super) parts: Vec<OsString>,
-    /// Whether it came to a good end.
+    /// Whether git succeeded.
     good: bool,
 }
 
-/// All that git says; none when it does not come to an end, or says too much.
+/// The whole output of git. Returns none if git does not end, or writes too much.
 pub(super) fn answer(git: &mut Command) -> Option<GitOutput> {
     answer_with(git, |_| true)
 }
 
-/// What git says of what is wanted, part by part. What is not wanted costs nothing but the time to hear it.
+/// The wanted parts of git's output. Other parts do not count towards the limit.
 pub(super) fn answer_with(git: &mut Command, wanted: fn(&[u8]) -> bool) -> Option<GitOutput> {
     let git = git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-    // Where there is no git, nothing is set.
+    // Without git, there are no settings.
     let Ok(mut git) = git else { return Some(GitOutput { parts: Vec::new(), good: true }) };
     let said = BufReader::new(git.stdout.take()?);
     let (heard, hearing) = mpsc::channel();
     std::thread::spawn(move || {
-        // Nobody may listen any more.
+        // The receiver is gone if git took too long.
         let _ = heard.send(parts(said, wanted));
     });
     let parts = hearing.recv_timeout(WITHIN).ok().and_then(Result::ok);
     if parts.is_none() {
-        // It is not waited for.
+        // Git may have ended meanwhile.
         let _ = git.kill();
     }
     let good = git.wait().is_ok_and(|status| status.success());
     Some(GitOutput { parts: parts?, good })
 }
 
-/// The wanted ones of parts that end with a zero.
+/// The wanted parts of an output whose parts end with a zero byte.
 fn parts(mut said: impl BufRead, wanted: fn(&[u8]) -> bool) -> io::Result<Vec<OsString>> {
     let (mut parts, mut room) = (Vec::new(), LENGTH);
     loop {
@@ -259,7 +261,7 @@ fn parts(mut said: impl BufRead, wanted: fn(&[u8]) -> bool) -> io::Result<Vec<Os
     }
 }
 
-/// The file of names to ignore that a person has set, or where git looks for one. It is no secret.
+/// The file of ignored names that a person has set, or the file that git reads by default. The file is no secret.
 pub(crate) fn ignored_names(folder: &Path) -> Option<std::path::PathBuf> {
     let said = own_settings(folder).iter().rev().find(|(name, _)| name == "core.excludesfile");
     let home = std::env::home_dir();

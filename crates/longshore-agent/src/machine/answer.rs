@@ -12,20 +12,20 @@ use crate::AgentLine;
 use longshore_models::api::{Event, Failure, FailureKind, Finish};
 use longshore_models::history::HistoryItem;
 
-/// How often in a row the model is asked to go on after an answer that was too long for the service.
+/// How often in a row the agent asks the model to continue an answer that was too long for the service.
 const MOST_CUTS: u32 = 3;
 const CUT_OFF: &str = "Your last answer was cut off. Go on where it ended.";
 
-/// An answer that grows.
+/// An answer while the model streams it.
 #[derive(Debug)]
 pub(super) struct ModelAnswer {
     pub(super) number: u64,
     pub(super) step: u64,
     words: Option<Growing>,
     thought: Option<Growing>,
-    /// Something of it is whole and will be remembered.
+    /// A part of the answer is complete, and the agent will remember it.
     kept: bool,
-    /// It said something, whole or not.
+    /// The model sent a part of an answer, complete or not.
     spoke: bool,
     usage: Option<Usage>,
 }
@@ -41,7 +41,7 @@ impl ModelAnswer {
         Self { number, step, words: None, thought: None, kept: false, spoke: false, usage: None }
     }
 
-    /// What it has said so far; for a summary, which nobody sees grow.
+    /// Collects the text for a summary, which clients do not see grow.
     pub(super) fn gather(&mut self, event: &Event<'_>, cx: &mut Context<'_>) {
         let fresh = |cx: &mut Context<'_>| Growing { item: ItemId::mint(cx), text: String::new() };
         match event {
@@ -78,7 +78,7 @@ impl Machine {
             TurnPhase::Compacting(answer) if answer.number == number => {
                 return self.summed_up(event, cx, out);
             }
-            // An answer that nobody waits for any more.
+            // Nothing waits for this answer any more.
             TurnPhase::Asking(_)
             | TurnPhase::Compacting(_)
             | TurnPhase::Waiting { .. }
@@ -114,7 +114,7 @@ impl Machine {
             }
             Event::ReasoningDone { text, data } => self.thought_done(&text, data, cx, out),
             Event::ThoughtAloud { data } => {
-                // What was shown as words becomes a thought where it stands.
+                // The text that clients saw becomes a thought, as the same item.
                 (answer.thought, answer.spoke) = (answer.words.take(), false);
                 self.thought_done("", data, cx, out);
             }
@@ -137,7 +137,7 @@ impl Machine {
         }
     }
 
-    /// Words are whole: those that grew, unless it is said what all of them are.
+    /// A text is complete. `whole` is the complete text; without it, the text that grew is complete.
     fn words_done(&mut self, whole: Option<&str>, cx: &mut Context<'_>, out: &mut Effects) {
         self.close_thought(out);
         let Some(answer) = self.asking() else { return };
@@ -158,7 +158,7 @@ impl Machine {
         );
     }
 
-    /// A thought is whole, and comes with what the service needs to know it again.
+    /// A thought is complete. It comes with the data by which the service recognises it later.
     fn thought_done(&mut self, text: &str, data: Value, cx: &mut Context<'_>, out: &mut Effects) {
         let (api, from) = (self.settings.api(), self.settings.place().to_owned());
         let Some(answer) = self.asking() else { return };
@@ -169,7 +169,7 @@ impl Machine {
             (_, text) => text.to_owned(),
         };
         let turn = self.turn.as_ref().map(|turn| turn.id);
-        // What cannot be shown is remembered all the same.
+        // The agent remembers a thought that has no text to show.
         if shown.is_empty() && grown.is_none() {
             return self.say(AgentLine::history(item), out);
         }
@@ -178,7 +178,7 @@ impl Machine {
         self.say(AgentLine::draft(Draft::new(body).turn(turn).item(id).text(shown)).remember(item), out);
     }
 
-    /// A thought ends where something else begins, at services that do not say so.
+    /// Closes a thought when another item begins: some services do not report the end of a thought.
     fn close_thought(&mut self, out: &mut Effects) {
         let turn = self.turn.as_ref().map(|turn| turn.id);
         let Some(Growing { item, text }) = self.asking().and_then(|answer| answer.thought.take()) else {
@@ -220,7 +220,7 @@ impl Machine {
         self.schedule(cx, out);
     }
 
-    /// An answer without a word and without a call is none. It is asked for once more.
+    /// An answer without text and without calls is no answer. The agent asks the model once more.
     fn said_nothing(&mut self, cx: &mut Context<'_>, out: &mut Effects) {
         let Some(turn) = &mut self.turn else { return };
         if turn.silences > 1 {
@@ -236,7 +236,7 @@ impl Machine {
         self.schedule(cx, out);
     }
 
-    /// The answer may not be longer. The model goes on in another one, but not for ever.
+    /// The answer reached its maximal length. The model continues in another answer, a few times.
     fn cut_short(&mut self, said: bool, cx: &mut Context<'_>, out: &mut Effects) {
         let Some(turn) = &mut self.turn else { return };
         let (cuts, calls) = (turn.cuts, !turn.calls.is_empty());
@@ -254,7 +254,7 @@ impl Machine {
         );
         self.notice(NoticeLevel::Warning, text, out);
         match (calls, said) {
-            // Their results ask it to go on as it is.
+            // The results of the calls make the model continue anyway.
             (true, _) => {}
             (false, true) => self.ask_to_go_on(CUT_OFF, out),
             (false, false) => {
@@ -267,7 +267,7 @@ impl Machine {
         self.schedule(cx, out);
     }
 
-    /// The model is told something that nobody said, so that it says more.
+    /// Adds a message that no person wrote, so that the model continues.
     fn ask_to_go_on(&mut self, words: &str, out: &mut Effects) {
         if let Some(turn) = &mut self.turn {
             turn.owes = true;
@@ -284,7 +284,7 @@ impl Machine {
         }
         let Some(turn) = &mut self.turn else { return };
         if !turn.calls.is_empty() && failure.kind.may_pass() && turn.retries < self.settings.max_retries {
-            // What was called is done and answered; the model goes on from there.
+            // The calls that the answer made run and get results; the model continues from there.
             turn.retries += 1;
             turn.owes = true;
             turn.state = TurnPhase::Acting;
@@ -300,7 +300,7 @@ impl Machine {
         self.failed(failure, false, cx, out);
     }
 
-    /// Nobody waits for the answer any more. What it has said so far is kept, or not.
+    /// Nothing waits for the answer any more. `keep` says whether the agent remembers the text so far.
     pub(super) fn hush(&mut self, keep: bool, out: &mut Effects) {
         self.drop_growing(keep, out);
         let Some(turn) = &mut self.turn else { return };
@@ -312,7 +312,7 @@ impl Machine {
         out.extend(number.map(|number| Effect::Hush { number }));
     }
 
-    /// Ends what grows.
+    /// Ends the text and the thought that still grow.
     fn drop_growing(&mut self, keep: bool, out: &mut Effects) {
         let turn = self.turn.as_ref().map(|turn| turn.id);
         let Some(answer) = self.asking() else { return };

@@ -1,8 +1,8 @@
 //! Tool calls, from the model's arguments to the result that the model reads.
 //!
-//! The agent judges all calls of an answer at once, so a person gets all approvals together. The calls run in
-//! order. Calls that only read run in parallel; they wait for earlier edits, but not for earlier commands.
-//! Clients see a call when it begins, or when a person is asked about it.
+//! The agent judges all calls of an answer at once, so a person gets all approvals together. The calls run in order.
+//! Calls that only read run in parallel; they wait for earlier edits, but not for earlier commands. Clients see a call
+//! when it begins, or when it needs an approval.
 
 use longshore_model::approval::{ApprovalRequest, Decision, Field, QuestionRequest};
 use longshore_model::delegation::Task;
@@ -18,10 +18,10 @@ use crate::AgentLine;
 use crate::tools::{CallApproval, CallVerdict, Permit, ToolInvocation, ToolResult, UNKNOWN};
 use longshore_models::history::{HistoryItem, Output};
 
-/// The longest name of a call that is taken from a model.
+/// The longest id of a call that the agent takes from a model.
 const LONGEST_ID: usize = 16 << 10;
 
-/// A call on its way.
+/// A call that the agent has not finished.
 #[derive(Debug)]
 pub(super) struct Acting {
     pub(super) id: String,
@@ -29,32 +29,32 @@ pub(super) struct Acting {
     pub(super) name: String,
     pub(super) arguments: Value,
     side_by_side: bool,
-    /// Whether it runs a command, for which calls that only look need not wait.
+    /// Whether the call runs a command. Calls that only read do not wait for it.
     runs_command: bool,
-    /// How it is shown, until it is.
+    /// The form of the call for clients, until they see it.
     shown: Option<ToolCall>,
     pub(super) stage: CallStage,
     began: Timestamp,
 }
 
-/// How far a call is.
+/// The stage of a call.
 #[derive(Debug)]
 pub(super) enum CallStage {
     /// The agent judges the call.
     Weighing,
-    /// A person is asked.
+    /// The agent waits for a person's decision.
     Asked { approval: ApprovalId, always: Vec<String> },
-    /// The call is a question to a person, who is being asked.
+    /// The call is a question to a person, who has not answered.
     Questioned(QuestionId),
-    /// The call may run when it is its turn.
+    /// The call may run as soon as earlier calls allow it.
     Ready(Permit),
-    /// It runs.
+    /// The call runs.
     Running,
     /// Another session will do the call when a place is free.
     Lined(Task),
-    /// Another session does it.
+    /// Another session does the call.
     Delegated { child: Option<SessionId>, task: String },
-    /// It has a result.
+    /// The call has a result.
     Done,
 }
 
@@ -111,7 +111,7 @@ impl Machine {
         );
         match read {
             Ok(_) if session_tools::is_own(&call.name) => {
-                // What is delegated may have to wait, and is shown when it begins.
+                // A delegation may have to wait. Clients see it when it begins.
                 if !session_tools::is_delegation(&call.name) {
                     self.show(&id, out);
                 }
@@ -125,14 +125,14 @@ impl Machine {
         }
     }
 
-    /// The model's name for a call, or one of ours when it has none, or one that was used before.
+    /// The model's id of a call. The agent makes an id if the model sent none, or one that an earlier call has.
     fn unique(&self, id: Option<String>, cx: &mut Context<'_>) -> String {
         let fits =
             |id: &String| !id.trim().is_empty() && id.len() <= LONGEST_ID && !self.history.has_call(id);
         id.filter(fits).unwrap_or_else(|| format!("call_{}", ItemId::mint(cx).0.simple()))
     }
 
-    /// Shows a call that begins, once.
+    /// Shows clients a call that begins. They see each call begin once.
     pub(super) fn show(&mut self, id: &str, out: &mut Effects) {
         let turn = self.turn.as_ref().map(|turn| turn.id);
         let Some(call) = self.acting(id) else { return };
@@ -169,7 +169,7 @@ impl Machine {
         self.schedule(cx, out);
     }
 
-    /// The tools that there are, told by whoever does not know the machine's own.
+    /// Adds the machine's own tools to a refusal that lists all tools: the judge does not know them.
     fn with_own_tools(&self, why: String) -> String {
         let Some(setup) = self.setup.as_ref().filter(|_| why.starts_with(UNKNOWN)) else { return why };
         let own = setup
@@ -214,7 +214,7 @@ impl Machine {
         self.say(AgentLine::draft(draft), out);
     }
 
-    /// Begins what may begin, and goes on when all is done.
+    /// Begins the calls that may begin, and continues the turn when all calls are done.
     pub(super) fn schedule(&mut self, cx: &mut Context<'_>, out: &mut Effects) {
         let Some(turn) = &mut self.turn else { return };
         let (mut earlier, mut earlier_edits) = (false, false);
@@ -282,7 +282,7 @@ impl Machine {
         self.schedule(cx, out);
     }
 
-    /// A call has its result.
+    /// Records the result of a call.
     pub(super) fn finish_call(&mut self, id: &str, result: ToolResult, out: &mut Effects) {
         self.show(id, out);
         let turn = self.turn.as_ref().map(|turn| turn.id);
@@ -290,7 +290,7 @@ impl Machine {
         call.stage = CallStage::Done;
         let item = call.item;
         let ToolResult { content, whole, success, mut outcome, diff, images } = result;
-        // What the model looks at, people see as well.
+        // Clients show the pictures that the model gets.
         outcome.attachments = images.clone();
         if let Some(diff) = diff {
             self.say(AgentLine::draft(Draft::new(Body::FileDiff(diff)).turn(turn).item(item)), out);
@@ -302,7 +302,7 @@ impl Machine {
     }
 }
 
-/// The arguments as the model meant them. Nothing at all is no arguments.
+/// The arguments that the model meant. An empty text means no arguments.
 fn read_arguments(arguments: &str) -> Result<Value, String> {
     if arguments.trim().is_empty() {
         return Ok(json!({}));
@@ -310,7 +310,7 @@ fn read_arguments(arguments: &str) -> Result<Value, String> {
     match serde_json::from_str(arguments) {
         Ok(Value::Object(object)) => Ok(Value::Object(object)),
         Ok(Value::Null) => Ok(json!({})),
-        // Some models encode them twice.
+        // Some models encode the arguments twice.
         Ok(Value::String(inner)) => {
             serde_json::from_str(&inner).map(Value::Object).map_err(|_| format!("they are a text: {inner}"))
         }

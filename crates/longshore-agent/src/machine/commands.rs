@@ -15,7 +15,7 @@ use crate::AgentLine;
 use crate::tools::{Permit, ToolResult};
 use longshore_models::history::HistoryItem;
 
-/// Something that a person said, on its way into the history.
+/// A prompt of a person that the history does not have yet.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct UserPrompt {
     pub(super) prompt: PromptId,
@@ -33,7 +33,8 @@ impl Machine {
                 let words = UserPrompt { prompt, text, attachments };
                 match self.turn.as_mut().filter(|running| running.id == turn) {
                     Some(running) => running.steered.push(words),
-                    // The turn ended just before: it is heard, and answered with the next one.
+                    // The turn ended just before. The history takes the prompt, and the model answers it in the next
+                    // turn.
                     None => self.hear(words, out),
                 }
             }
@@ -60,7 +61,7 @@ impl Machine {
                     setup.effort = Some(effort);
                 }
             }
-            // Its conversations have no titles of their own, and are kept nowhere else.
+            // The agent's conversations have no titles of their own, and the hub alone keeps them.
             AgentCommand::Rename(_) | AgentCommand::Archive(_) => {}
         }
     }
@@ -70,7 +71,7 @@ impl Machine {
             return;
         }
         if self.turn.is_some() {
-            // Nobody prompts an agent that works; should it happen, the new one counts.
+            // The hub sends no prompt during a turn. If it does, the new prompt replaces the turn.
             self.interrupt(cx, out);
         }
         self.turn = Some(MachineTurn::new(turn, cx.now));
@@ -81,7 +82,7 @@ impl Machine {
         self.go_on(cx, out);
     }
 
-    /// Takes what a person said into the history. What came with it stands in the log already.
+    /// Adds a prompt to the history. The line leaves the attachments out: the log already has them.
     pub(super) fn hear(&mut self, words: UserPrompt, out: &mut Effects) {
         let UserPrompt { prompt, text, attachments } = words;
         self.history.push(HistoryItem::user(Some(prompt), &text, &attachments));

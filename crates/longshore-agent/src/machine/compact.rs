@@ -1,7 +1,7 @@
 //! Compaction: the model summarizes a conversation that is too long for it, and continues from the summary.
 //!
-//! The model reads the conversation as one text, so no API's rules for conversations apply. Of long outputs
-//! it reads the beginning and the end. The summary is an event; the log keeps the original.
+//! The model reads the conversation as one text, so the rules of an API for conversations do not apply. Of long
+//! outputs, the model reads the beginning and the end. The summary is an event; the log keeps the original.
 
 use std::fmt::Write;
 
@@ -16,14 +16,14 @@ use crate::AgentLine;
 use longshore_models::api::{Event, FailureKind, NeutralRequest};
 use longshore_models::history::{HistoryItem, HistoryPart, Role};
 
-/// The prompt that asks for it.
+/// The prompt with which a person requests a compaction.
 pub(super) const COMMAND: &str = "compact";
 
-/// How full the context may be, in percent, before the conversation is summed up.
+/// How full the context may be, in percent, before the agent compacts the conversation.
 const FULL: u64 = 85;
-/// About how many bytes of text are a token.
+/// The approximate number of bytes of text per token.
 const BYTES_A_TOKEN: u64 = 4;
-/// How much of an output the model reads again to sum it up, in bytes.
+/// How many bytes of an output the model reads again for a summary.
 const OUTPUT: usize = 2_000;
 
 const INSTRUCTIONS: &str = "You sum up a conversation between a person and a coding agent, so that the agent can go \
@@ -32,7 +32,7 @@ changed and how, what failed and why, and what is left to do, with exact names, 
 greetings and detours. Write nothing but the summary.";
 
 impl Machine {
-    /// About how many tokens the next request holds.
+    /// The approximate number of tokens of the next request.
     fn context(&self) -> u64 {
         let bytes = |bytes: usize| bytes as u64 / BYTES_A_TOKEN;
         match self.usage.context_used {
@@ -47,7 +47,7 @@ impl Machine {
             && self.context().saturating_mul(100) > self.settings.context_window.saturating_mul(FULL)
     }
 
-    /// A turn that does nothing else.
+    /// Compacts the conversation and ends the turn.
     pub(super) fn compact_and_rest(&mut self, cx: &mut Context<'_>, out: &mut Effects) {
         if let Some(turn) = &mut self.turn {
             turn.only_compacts = true;
@@ -59,7 +59,7 @@ impl Machine {
         }
     }
 
-    /// Has the model sum up the conversation.
+    /// Lets the model summarize the conversation.
     pub(super) fn compact(&mut self, cx: &mut Context<'_>, out: &mut Effects) {
         let Some(model) = self.setup.as_ref().and_then(|setup| setup.model.clone()) else {
             return self.fail(TurnErrorCode::Other, "no model is set".to_owned(), cx, out);
@@ -83,7 +83,7 @@ impl Machine {
         out.push(Effect::Ask { number, request: Box::new(request) });
     }
 
-    /// What the model says while it sums up.
+    /// Handles an event of the model during a compaction.
     pub(super) fn summed_up(&mut self, event: Event<'static>, cx: &mut Context<'_>, out: &mut Effects) {
         let Some(turn) = &mut self.turn else { return };
         let TurnPhase::Compacting(answer) = &mut turn.state else { return };
@@ -174,7 +174,7 @@ impl Machine {
     }
 }
 
-/// The words of a message.
+/// The text of a message.
 fn told(item: &HistoryItem) -> String {
     let HistoryItem::Message { content, .. } = item else { return String::new() };
     let words = content.iter().map(|part| match part {
@@ -184,8 +184,8 @@ fn told(item: &HistoryItem) -> String {
     words.collect::<Vec<_>>().join("\n")
 }
 
-/// The beginning and the end of a text that is too long. How much is missing is not said: tools have left out some before,
-/// and said so in what is cut away here.
+/// The beginning and the end of a text that is too long. The text between them does not say how much is missing. Tools
+/// may already have left out parts, and the part that says so may itself be cut away.
 fn ends(text: &str, room: usize) -> String {
     if text.len() <= room {
         return text.to_owned();

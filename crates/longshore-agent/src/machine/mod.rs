@@ -7,9 +7,9 @@
 //!                +---- results -----+--> no calls: the turn ends
 //! ```
 //!
-//! The machine writes everything that it remembers in a line first ([`AgentLine::history`]), so folding its lines gives
-//! the same machine. [`History::legal`](longshore_models::history::History::legal) makes every request legal, wherever the
-//! machine was stopped.
+//! The machine first writes everything that it remembers in a line ([`AgentLine::history`]), so folding its lines gives
+//! the same machine. [`History::legal`](longshore_models::history::History::legal) makes every request legal, wherever
+//! the machine stopped.
 //!
 //! | module | holds |
 //! |---|---|
@@ -53,101 +53,101 @@ use longshore_drivers::react::settings::ReactSettings;
 
 use turn::MachineTurn;
 
-/// How a call is shown; pure.
+/// Returns the form in which clients see a call. Pure.
 pub type Describe = Arc<dyn Fn(&ToolInvocation) -> ToolCall + Send + Sync>;
 
-/// What can happen.
+/// An input of the machine.
 pub enum MachineInput {
-    /// The session begins, with all that was made ready for it.
+    /// The session begins.
     Open(Box<Opening>),
     /// A command of the session.
     Told(AgentCommand),
     /// An event of the model.
     Model {
-        /// In answer to which request.
+        /// The number of the request.
         number: u64,
-        /// What.
+        /// The event.
         event: Event<'static>,
     },
-    /// Whether a call may run.
+    /// The judge has decided whether a call may run.
     Weighed {
-        /// Which call.
+        /// The id of the call.
         call: String,
-        /// Whether.
+        /// The decision.
         verdict: CallVerdict,
-        /// What it would change.
+        /// The change that the call would make.
         preview: Option<FileDiff>,
     },
-    /// A call that runs printed something.
+    /// A running call printed something.
     Printed {
-        /// Which call.
+        /// The id of the call.
         call: String,
-        /// What.
+        /// The printed text.
         text: String,
     },
     /// A running call asks a person a question.
     Wonders {
-        /// Which call.
+        /// The id of the call.
         call: String,
-        /// Whoever asked is told by this number.
+        /// The number under which the process waits for the answer.
         asker: u64,
-        /// What asks: the name of an MCP server.
+        /// The name of the MCP server that asks.
         source: String,
         /// The question.
         text: String,
-        /// What to fill in.
+        /// The fields of the question.
         fields: Vec<Field>,
     },
     /// A call ended.
     Ran {
-        /// Which call.
+        /// The id of the call.
         call: String,
-        /// What came of it.
+        /// The result.
         result: Box<ToolResult>,
     },
-    /// There are other tools now: an MCP server has more of them, or fewer.
+    /// The list of tools changed: an MCP server has more tools now, or fewer.
     Tools(Vec<ToolDefinition>),
-    /// Something that a person should know.
+    /// A notice for people.
     Notice {
-        /// How much it matters.
+        /// Its level.
         level: NoticeLevel,
-        /// What.
+        /// Its text.
         text: String,
     },
     /// Time has passed, at least to [`Machine::deadline`].
     Tick,
 }
 
-/// All that was made ready for a session.
+/// The data with which a session begins.
 pub struct Opening {
     /// The launch from the hub.
     pub launch: Launch,
     /// The memory from the session's lines.
     pub memory: Memory,
-    /// The model; none if nobody named one and the service lists none.
+    /// The model. None if nobody named one and the service lists none.
     pub model: Option<String>,
-    /// The tools.
+    /// The tools of the toolbox.
     pub tools: Vec<ToolDefinition>,
-    /// How a call of them is shown.
+    /// Returns the form in which clients see a call of these tools.
     pub describe: Describe,
-    /// The agents that it may delegate to.
+    /// The agents to which this agent may delegate.
     pub agents: Vec<String>,
     /// The instructions in the folders of the work tree.
     pub advice: Option<String>,
-    /// What a person should know.
+    /// Warnings for people.
     pub notices: Vec<String>,
     /// The version of this program.
     pub version: String,
 }
 
-/// What the process must do.
+/// An action that the process must carry out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Write a line.
     Say(Box<AgentLine>),
     /// Ask the model.
     Ask {
-        /// The request's number; what comes of it carries it.
+        /// The request's number. Events of the answer carry it.
         number: u64,
         /// The request.
         request: Box<NeutralRequest>,
@@ -157,35 +157,35 @@ pub enum Effect {
         /// The request's number.
         number: u64,
     },
-    /// Look whether a call may run; answered with [`MachineInput::Weighed`].
+    /// Judge whether a call may run. [`MachineInput::Weighed`] has the answer.
     Weigh {
         /// The call.
         call: ToolInvocation,
-        /// In which mode.
+        /// The session's mode.
         mode: Mode,
     },
-    /// Run a call; answered with [`MachineInput::Ran`].
+    /// Run a call. [`MachineInput::Ran`] has the result.
     Run {
         /// The call.
         call: ToolInvocation,
-        /// On what grounds.
+        /// The permission for the call.
         permit: Permit,
     },
-    /// Stop a call; its end is of no interest.
+    /// Stop a call. The machine ignores its result.
     Cancel {
-        /// Which call.
+        /// The id of the call.
         call: String,
     },
-    /// The answer to a call's question.
+    /// Send the answer to a call's question.
     Reply {
-        /// [`MachineInput::Wonders::asker`].
+        /// The number from [`MachineInput::Wonders::asker`].
         asker: u64,
         /// The answer.
         answer: QuestionAnswer,
     },
-    /// A person allowed this for the whole session.
+    /// Allow calls by these rules for the whole session: a person decided so.
     Allow(Vec<String>),
-    /// There is nothing more to do, for this reason.
+    /// End the process, for this reason.
     Finish(String),
 }
 
@@ -194,37 +194,37 @@ pub struct Machine {
     settings: ReactSettings,
     setup: Option<SessionSetup>,
     history: History,
-    /// The plan, or the list of things to do.
+    /// The current plan, which is also the list of things to do.
     plan: Vec<PlanStep>,
-    /// What the session has used.
+    /// The tokens that the session has used.
     usage: Usage,
     cost_usd: f64,
     turn: Option<MachineTurn>,
-    /// The last request to the model.
+    /// The number of the last request to the model.
     requests: u64,
-    /// How long the history was when the model last said how much it had read.
+    /// The size of the history when the model last reported its usage.
     measured: usize,
 }
 
-/// What does not change from turn to turn, unless a person wants it to.
+/// The state that stays the same from turn to turn, unless a person changes it.
 struct SessionSetup {
     mode: Mode,
     model: Option<String>,
-    /// How hard the model thinks.
+    /// The model's reasoning effort.
     effort: Option<String>,
     tools: Arc<[ToolDefinition]>,
     describe: Describe,
     cwd: String,
     advice: Option<String>,
-    /// The agents that it may delegate to; none where delegation goes no deeper.
+    /// The agents to which this agent may delegate. None if the session is too deep to delegate.
     agents: Option<Vec<String>>,
-    /// This agent's own name, for sub-agents of its kind.
+    /// This agent's own name, for sub-agents of the same kind.
     name: String,
 }
 
 impl SessionSetup {
-    /// The name that the model is told of for a tool that it calls by another, such as `server.tool`: that of the tool
-    /// which people see called the same.
+    /// The name of the tool that the model means. Models may call a tool by another name, such as `server.tool`. Then
+    /// this is the tool that clients see under the same name.
     fn offered(&self, name: String) -> String {
         if session_tools::is_own(&name) || self.tools.iter().any(|tool| tool.name == name) {
             return name;
@@ -239,7 +239,7 @@ impl SessionSetup {
         other.map_or(name, |tool| tool.name.clone())
     }
 
-    /// From now on the model is told of these tools, and of the machine's own.
+    /// From now on, offers the model these tools and the machine's own tools.
     fn offer(&mut self, mut tools: Vec<ToolDefinition>) {
         tools.extend(session_tools::definitions(self.agents.as_deref()));
         self.tools = tools.into();
@@ -252,11 +252,11 @@ impl std::fmt::Debug for Machine {
     }
 }
 
-/// What follows, in order.
+/// The effects of an input, in order.
 pub(crate) type Effects = Vec<Effect>;
 
 impl Machine {
-    /// A machine that waits to be opened.
+    /// A machine without a session.
     pub fn new(settings: ReactSettings) -> Self {
         Self {
             settings,
@@ -271,7 +271,7 @@ impl Machine {
         }
     }
 
-    /// Something happened; what follows is added to `out`.
+    /// Handles an input. Adds the effects to `out`.
     pub fn handle(&mut self, input: MachineInput, cx: &mut Context<'_>, out: &mut Vec<Effect>) {
         match input {
             MachineInput::Open(opening) => self.open(*opening, out),
@@ -295,7 +295,7 @@ impl Machine {
         }
     }
 
-    /// The latest time at which the machine wants a [`MachineInput::Tick`].
+    /// The latest time at which the machine needs a [`MachineInput::Tick`].
     pub fn deadline(&self) -> Option<Timestamp> {
         self.turn.as_ref().and_then(MachineTurn::deadline)
     }
@@ -360,7 +360,7 @@ impl Machine {
         }
     }
 
-    /// Says a line, and remembers what it says to remember.
+    /// Writes a line, and adds the line's history item to the history.
     fn say(&mut self, said: AgentLine, out: &mut Effects) {
         if let Some(item) = &said.history {
             self.history.push(item.clone());

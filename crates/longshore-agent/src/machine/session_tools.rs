@@ -19,15 +19,15 @@ const ASK_USER: &str = "ask_user";
 const UPDATE_PLAN: &str = "update_plan";
 const CREATE_TODO: &str = "create_todo";
 const UPDATE_TODO: &str = "update_todo_status";
-/// What comes before the name of an agent.
+/// The prefix of a delegation tool's name; an agent's name follows.
 const DELEGATE: &str = "delegate_to_";
-/// The agent that is one of our own kind.
+/// The name that stands for a sub-agent of this agent's own kind.
 const THINK_EXECUTE: &str = "think_execute";
 
-/// How many other sessions may work for one at a time; the hub takes no more.
+/// How many child sessions of one session may work at a time: the hub's limit is the same.
 const AT_ONCE: usize = 4;
 
-/// The tools, as the model is told of them. Without agents there is nobody to hand a task to.
+/// The definitions of the tools for the model. Without agents, there is no delegation tool.
 pub(super) fn definitions(agents: Option<&[String]>) -> Vec<ToolDefinition> {
     let status = json!({ "type": "string", "enum": ["pending", "in_progress", "completed"] });
     let text = |what: &str| json!({ "type": "string", "description": what });
@@ -135,7 +135,7 @@ pub(super) fn is_delegation(name: &str) -> bool {
     name.starts_with(DELEGATE)
 }
 
-/// A call, as the timeline shows it.
+/// The form of a call for the timeline.
 pub(super) fn shown(call: &ToolInvocation) -> ToolCall {
     let kind = if is_delegation(&call.name) { ToolKind::Delegate } else { ToolKind::Think };
     ToolCall { name: call.name.clone(), kind, command: None, cwd: None, input: call.arguments.clone() }
@@ -189,7 +189,7 @@ fn read<T: for<'de> Deserialize<'de>>(call: &ToolInvocation) -> Result<T, String
 }
 
 impl Machine {
-    /// Does a call of a tool of its own. Some of them take their time.
+    /// Does a call of one of the machine's own tools. A question or a delegation gets its result later.
     pub(super) fn own(&mut self, call: &ToolInvocation, cx: &mut Context<'_>, out: &mut Effects) {
         let done = match call.name.as_str() {
             ASK_USER => self.ask_user(call, cx, out),
@@ -267,7 +267,7 @@ impl Machine {
     }
 
     fn show_plan(&mut self, explanation: Option<String>, cx: &mut Context<'_>, out: &mut Effects) {
-        // One for each turn, which is written anew.
+        // A turn has one plan item, and each update replaces its content.
         let fresh = ItemId::mint(cx);
         let item = self.turn.as_mut().map_or(fresh, |turn| *turn.plan.get_or_insert(fresh));
         let turn = self.turn.as_ref().map(|turn| turn.id);
@@ -302,7 +302,7 @@ impl Machine {
         Ok(None)
     }
 
-    /// Begins what other sessions are to do, as far as there is room.
+    /// Begins waiting delegations, as far as there is room.
     pub(super) fn begin_lined(&mut self, out: &mut Effects) {
         let Some(turn) = &mut self.turn else { return };
         let at_work = |call: &&Acting| matches!(call.stage, CallStage::Delegated { .. });
@@ -322,7 +322,7 @@ impl Machine {
     }
 }
 
-/// What the model is told of an answer.
+/// The result that the model gets for a person's answer.
 pub(super) fn answer(answer: &QuestionAnswer) -> ToolResult {
     match answer.action {
         AnswerAction::Accept => {

@@ -21,7 +21,8 @@ the like) run side by side, and so do delegations; commands and edits run one af
 - Before you call tools, say in a sentence what you are about to do. When you are done, say shortly what you did, and \
 what is left. Write plain Markdown.";
 
-/// What it is told with every request: the same every time, so that services need not read it anew.
+/// The system prompt of a request. It stays the same as long as the session's settings do, so that services can cache
+/// it.
 pub(super) fn instructions(setup: &SessionSetup, settings: &ReactSettings) -> String {
     let mut text = BASE.to_owned();
     let _ = write!(text, "\n\nThe folder is {}.", setup.cwd);

@@ -15,9 +15,9 @@ use crate::AgentLine;
 use crate::tools::ToolResult;
 use longshore_models::api::{Failure, NeutralRequest};
 
-/// The longest wait between two tries that nobody asked for.
+/// The longest wait between two tries if the service names none.
 const LONGEST_WAIT_MS: u64 = 60_000;
-/// The longest wait that a service may ask for. One that wants more is not worth waiting for in a turn.
+/// The longest wait that the service may request. If it requests more, the turn fails.
 const LONGEST_ASKED_MS: u64 = 600_000;
 
 /// A turn that runs.
@@ -26,44 +26,44 @@ pub(super) struct MachineTurn {
     pub(super) id: TurnId,
     started: Timestamp,
     pub(super) state: TurnPhase,
-    /// The calls of the last answer, in their order.
+    /// The calls of the last answer, in order.
     pub(super) calls: Vec<Acting>,
-    /// What people said into it and the model has not heard yet.
+    /// Prompts that people sent during the turn, and that the model has not got yet.
     pub(super) steered: Vec<UserPrompt>,
-    /// What calls want to know, and whom to tell.
+    /// Open questions of running calls, each with the number under which the process waits for the answer.
     pub(super) wondering: Vec<(QuestionId, u64)>,
-    /// How often the model was asked.
+    /// How many requests the model got in this turn.
     pub(super) iterations: u32,
-    /// How often asking has failed since it last worked.
+    /// How many requests failed since the last success.
     pub(super) retries: u32,
-    /// How many of the last answers were cut off in a row, because they may not be longer.
+    /// How many answers in a row were cut off at the maximal length.
     pub(super) cuts: u32,
-    /// How many of the last answers said nothing in a row.
+    /// How many answers in a row had no content.
     pub(super) silences: u32,
-    /// The model has said that its window is full.
+    /// Whether the model reported that its window is full.
     pub(super) is_full: bool,
-    /// The line that tells so.
+    /// The item of the notice about the retry.
     retrying: Option<ItemId>,
-    /// The item that the plan of this turn is.
+    /// The plan item of this turn.
     pub(super) plan: Option<ItemId>,
-    /// How often the model had been asked when the conversation was last summed up.
+    /// The value of `iterations` at the last compaction.
     pub(super) compacted_at: Option<u32>,
-    /// It is there to sum up the conversation, and for nothing else.
+    /// Whether the turn only compacts the conversation.
     pub(super) only_compacts: bool,
-    /// The last answer said something that wants to be answered: its calls, or that it was cut.
+    /// Whether the model must get another request: its last answer had calls or was cut off, or there is a new prompt.
     pub(super) owes: bool,
     used: Usage,
     cost_usd: Option<f64>,
 }
 
-/// What a turn waits for.
+/// The phase of a turn.
 #[derive(Debug)]
 pub(super) enum TurnPhase {
     /// The model answers.
     Asking(ModelAnswer),
-    /// The model sums up the conversation.
+    /// The model summarizes the conversation.
     Compacting(ModelAnswer),
-    /// To ask again.
+    /// The agent waits before it asks the model again.
     Waiting { until: Timestamp, compacts: bool },
     /// Calls run, or nothing is left to do.
     Acting,
@@ -93,7 +93,7 @@ impl MachineTurn {
         }
     }
 
-    /// What was summed up just now does not get shorter by doing it again.
+    /// Whether the agent has just compacted the conversation. Another compaction would not make it shorter.
     pub(super) fn has_just_compacted(&self) -> bool {
         self.compacted_at.is_some_and(|at| self.iterations <= at + 1)
     }
@@ -107,7 +107,7 @@ impl MachineTurn {
 }
 
 impl Machine {
-    /// All calls are answered and the model is silent: it is asked again, unless there is nothing to ask.
+    /// Continues the turn when all calls are done and the model has finished. Asks the model again, or ends the turn.
     pub(super) fn go_on(&mut self, cx: &mut Context<'_>, out: &mut Effects) {
         let Some(turn) = &mut self.turn else { return };
         let steered = std::mem::take(&mut turn.steered);
@@ -134,7 +134,7 @@ impl Machine {
         self.ask(cx, out);
     }
 
-    /// Which limit is reached, if one is.
+    /// Says which limit the turn has reached, if any.
     fn exhausted(&self) -> Option<String> {
         let Some(turn) = &self.turn else { return None };
         let limits = &self.settings;
@@ -190,7 +190,7 @@ impl Machine {
         out.push(Effect::Ask { number, request: Box::new(request) });
     }
 
-    /// Asking failed. It is tried again if that may help.
+    /// Handles a failed request. Tries again later if this may help.
     pub(super) fn failed(
         &mut self,
         failure: Failure,
@@ -219,7 +219,7 @@ impl Machine {
             "{}; trying again in {seconds} s ({count} of {tries})",
             failure.message.trim_end_matches('.')
         );
-        // One line for all tries of one request: the newest takes the place of the one before.
+        // All tries of one request share one notice: the newest text replaces the text before.
         let item = turn.retrying.filter(|_| count > 1).unwrap_or_else(|| ItemId::mint(cx));
         turn.retrying = Some(item);
         let draft =
@@ -239,7 +239,7 @@ impl Machine {
         }
     }
 
-    /// Adds up what an answer used.
+    /// Adds the usage of an answer to the totals of the turn and the session.
     pub(super) fn use_up(&mut self, used: Usage, out: &mut Effects) {
         let add = |all: &mut Option<u64>, more: Option<u64>| {
             if let Some(more) = more {
@@ -276,7 +276,7 @@ impl Machine {
         self.say(crate::AgentLine::draft(draft), out);
     }
 
-    /// Stops everything, and leaves a history that can be gone on from.
+    /// Stops everything, and leaves a history from which the model can continue.
     pub(super) fn interrupt(&mut self, cx: &mut Context<'_>, out: &mut Effects) {
         self.hush(true, out);
         self.stop_calls("interrupted by the user", out);
@@ -287,7 +287,7 @@ impl Machine {
         self.finish(TurnEnd::of(TurnOutcome::Interrupted), cx, out);
     }
 
-    /// The turn cannot go on.
+    /// Ends the turn with an error.
     pub(super) fn fail(
         &mut self,
         code: TurnErrorCode,
@@ -305,7 +305,7 @@ impl Machine {
         self.finish(TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Failed) }, cx, out);
     }
 
-    /// Brings to an end what runs.
+    /// Stops all calls that are not done.
     fn stop_calls(&mut self, why: &str, out: &mut Effects) {
         let Some(turn) = &self.turn else { return };
         let open: Vec<String> =

@@ -12,13 +12,13 @@ use longshore_models::history::{History, HistoryItem, HistoryPart};
 use crate::memory::Memory;
 use longshore_drivers::host_io::files::{bytes_of, locate};
 
-/// The files in which a folder speaks to agents; the first that is there is read.
+/// The files with instructions for agents. Of each folder, the agent reads the first one that exists.
 const ADVICE: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
-/// How much of all of them is told.
+/// How many bytes of all these files the model gets.
 const ADVICE_BYTES: usize = 32 << 10;
 
-/// What the work tree says to agents: every folder from the root of the repository down to this one. When it is too
-/// much, the nearest folder is heard first, and it is said what is missing.
+/// The instructions for agents in the work tree, from the root of the repository down to this folder. If they are too
+/// long, the nearest folder has priority, and the text says what is missing.
 pub(super) async fn advice(cwd: &str) -> Option<String> {
     let folder = PathBuf::from(cwd);
     tokio::task::spawn_blocking(move || advice_down_to(&folder)).await.ok()?
@@ -27,7 +27,7 @@ pub(super) async fn advice(cwd: &str) -> Option<String> {
 fn advice_down_to(folder: &Path) -> Option<String> {
     let (mut told, mut room) = (Vec::new(), ADVICE_BYTES);
     let owners = [rustix::process::geteuid().as_raw(), folder.metadata().ok()?.uid()];
-    // Whoever else can write in a folder above says nothing to this agent.
+    // The agent ignores folders above that belong to another user.
     let is_ours = |folder: &&Path| folder.metadata().is_ok_and(|found| owners.contains(&found.uid()));
     let ours: Vec<&Path> = folder.ancestors().take_while(is_ours).collect();
     let root = ours.iter().copied().find(|folder| folder.join(".git").exists()).unwrap_or(folder);
@@ -45,7 +45,7 @@ fn advice_down_to(folder: &Path) -> Option<String> {
         told.push((file, text));
     }
     let several = told.len() > 1;
-    // The nearest comes last, where it counts most.
+    // The nearest instructions come last, where models heed them most.
     let told = told.into_iter().rev().map(|(file, text)| match several {
         true => format!("{file}:\n\n{}", text.trim_end()),
         false => text,
@@ -53,8 +53,8 @@ fn advice_down_to(folder: &Path) -> Option<String> {
     Some(told.collect::<Vec<_>>().join("\n\n")).filter(|text| !text.is_empty())
 }
 
-/// What a folder says. A repository that somebody else made can have links there, pipes and files without an end: what leads
-/// out of the repository is not read unasked, as by every tool.
+/// The instructions of one folder. Somebody else may have made the repository, with links, pipes and endless files. So,
+/// as every tool does, this reads nothing outside of the repository.
 fn advice_in(folder: &Path, root: &Path) -> Option<(String, String)> {
     let file =
         ADVICE.map(|name| folder.join(name)).into_iter().find(|file| file.symlink_metadata().is_ok())?;
@@ -74,14 +74,14 @@ fn advice_in(folder: &Path, root: &Path) -> Option<(String, String)> {
     Some((name, text))
 }
 
-/// Whether a file that a folder's advice leads to is meant for agents: it is below that folder, or called so. A repository may be
-/// a person's whole home.
+/// Whether a file to which a folder's instructions link is meant for agents: it lies below that folder, or has the name
+/// of such a file. The check matters because a repository may be a person's whole home.
 fn is_advice(file: &Path, folder: &Path) -> bool {
     let below = folder.canonicalize().is_ok_and(|folder| file.starts_with(folder));
     below || file.file_name().is_some_and(|name| ADVICE.iter().any(|advice| name == *advice))
 }
 
-/// Attachments, with the images among them read from their files. What cannot be read is mentioned by its path.
+/// Attachments with the content of image files. The model gets only the path of a file that cannot be read.
 pub(super) async fn images(attachments: Vec<Attachment>) -> Vec<Attachment> {
     let mut all = Vec::with_capacity(attachments.len());
     for attachment in attachments {
@@ -105,7 +105,7 @@ async fn read(path: &str) -> Option<Vec<u8>> {
     tokio::task::spawn_blocking(read).await.ok()?
 }
 
-/// The same for a conversation that was held before: its images may still be where they were.
+/// Reads the image files of an earlier conversation again, if they still exist.
 pub(super) async fn look_again(memory: Memory) -> Memory {
     let mut history = History::default();
     for item in memory.history.into_items() {
@@ -156,7 +156,7 @@ mod tests {
         let told = advice(inner.to_str().unwrap()).await.unwrap();
         let (all, own) = (told.find("of all").unwrap(), told.find("of b").unwrap());
         assert!(all < own && told.contains("a/b/CLAUDE.md:\n\nof b") && !told.contains("not ours"), "{told}");
-        // Only the folder itself counts where there is no repository.
+        // Without a repository, only the folder itself counts.
         assert_eq!(advice(around.path().to_str().unwrap()).await.as_deref(), Some("not ours"));
         std::fs::write(inner.join("CLAUDE.md"), "x".repeat(40_000)).unwrap();
         let told = advice(inner.to_str().unwrap()).await.unwrap();
@@ -192,11 +192,11 @@ mod tests {
         endless.set_len(3 << 30).unwrap();
         assert!(told().await.contains("the limit is"), "{}", told().await);
         std::fs::remove_file(&file).unwrap();
-        // A link within the repository is how people give one text two names.
+        // People link one file to the other to give the same text to different agents.
         std::fs::write(root.join("CLAUDE.md"), "of both").unwrap();
         std::os::unix::fs::symlink("CLAUDE.md", &file).unwrap();
         assert_eq!(told().await, "of both");
-        // The repository may be a home, with keys in it.
+        // The repository may be a person's home, which contains keys.
         let project = root.join("project");
         std::fs::create_dir_all(root.join(".ssh")).unwrap();
         std::fs::create_dir(&project).unwrap();
@@ -210,7 +210,7 @@ mod tests {
         std::fs::remove_file(project.join("AGENTS.md")).unwrap();
         std::os::unix::fs::symlink("../CLAUDE.md", project.join("AGENTS.md")).unwrap();
         assert_eq!(advice(project.to_str().unwrap()).await.unwrap().matches("of both").count(), 2);
-        // A linked folder on the way out is no way in.
+        // A link to a folder outside gives no access either.
         std::os::unix::fs::symlink("../outside", root.join("linked")).unwrap();
         let linked = advice(root.join("linked").to_str().unwrap()).await.unwrap_or_default();
         assert!(!linked.contains("a secret"), "{linked}");

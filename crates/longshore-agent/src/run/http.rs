@@ -20,20 +20,20 @@ use longshore_models::api::{
 use longshore_models::http;
 use longshore_models::http::Redirected;
 
-/// How long it may take to reach the service.
+/// How long the connection to the service may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(20);
-/// Where the models are listed.
+/// The path of the service's list of models.
 const MODELS: &str = "/models";
-/// How long a list of models may take.
+/// How long the service may take to send its list of models.
 const LIST_WITHIN: Duration = Duration::from_secs(10);
-/// Where the address of the service is set.
+/// The setting with the address of the service.
 const SETTING: &str = "base_url";
-/// What is wrong, where a service does not know what it is asked for.
+/// The settings that may be wrong if the service answers 404.
 const WRONG: &str = "base_url and model";
-/// How much of an answer that is no stream is read.
+/// How many bytes of an answer that is no stream the agent reads.
 const PLAIN_BYTES: usize = 8 << 20;
 
-/// A service, and how to speak with it.
+/// A service of models, with the way to speak to it.
 #[derive(Clone)]
 pub(super) struct Service {
     client: Client,
@@ -76,7 +76,7 @@ impl Service {
         Ok(Self { client, api, base, patience, learnt: Arc::default() })
     }
 
-    /// Asks the model, and tells what it says. The answer has exactly one end.
+    /// Sends a request to the model, and passes on the events of the answer. Exactly one event ends the answer.
     pub(super) fn ask(
         &self,
         number: u64,
@@ -98,7 +98,8 @@ impl Service {
         }
     }
 
-    /// Until the answer is over. What is wrong before it begins, or ends it from outside, is an error.
+    /// Sends a request, and passes on the events until the answer ends. Returns an error if the request fails before
+    /// the first event, or if the service falls silent.
     async fn stream(
         &self,
         number: u64,
@@ -145,8 +146,8 @@ impl Service {
         Failure::new(FailureKind::Network, format!("the model's service has been silent for {seconds} s"))
     }
 
-    /// The models that the service lists. The one that is set comes first, whether it is listed or not: a service may have no
-    /// list. One that cannot be spoken with at all is an error all the same.
+    /// The models that the service lists. The model of the settings comes first, whether the service lists it or not:
+    /// some services have no list. It is an error if the service cannot be used at all.
     pub(super) async fn models(&self, set: Option<&str>) -> Result<Vec<ModelInfo>, String> {
         match (self.listed().await, set) {
             (Ok(mut models), Some(set)) => {
@@ -183,11 +184,11 @@ impl Service {
     }
 }
 
-/// Why there is no list of models.
+/// The reason why there is no list of models.
 enum NoList {
-    /// The service answers, and has none.
+    /// The service answers, but without a list.
     Answered(String),
-    /// No model can be asked there either.
+    /// The service cannot answer requests to models either.
     NoService(String),
 }
 
@@ -226,7 +227,7 @@ async fn refused(response: Response, patience: Duration) -> Failure {
     failure
 }
 
-/// The text of an answer, as far as it comes and as much as is reasonable.
+/// The text of an answer, up to `PLAIN_BYTES`.
 async fn text(mut response: Response, patience: Duration) -> String {
     let mut all = Vec::new();
     let reading = async {
@@ -237,12 +238,12 @@ async fn text(mut response: Response, patience: Duration) -> String {
             }
         }
     };
-    // What came in time is told.
+    // After the timeout, the part that arrived is used.
     let _ = tokio::time::timeout(patience, reading).await;
     String::from_utf8_lossy(&all).into_owned()
 }
 
-/// Why a service cannot be reached, down to the cause: the outermost error only says that it cannot.
+/// Why a service cannot be reached, with all causes: the outermost error only says that the request failed.
 fn unreachable(error: &reqwest::Error, path: &str) -> Failure {
     if let Some(redirected) = Redirected::of_error(error) {
         return Failure::new(FailureKind::Refused, redirected.told(SETTING, path));
@@ -264,7 +265,7 @@ mod tests {
 
     use super::*;
 
-    /// A service that answers whatever is asked with this.
+    /// A service that answers every request with this text.
     async fn answering(answer: String) -> (Service, String) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -283,7 +284,7 @@ mod tests {
         format!("HTTP/1.1 {head}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}")
     }
 
-    /// How it fails to answer.
+    /// The failure of a request to this service.
     async fn failed(service: &Service) -> Failure {
         let (tell, mut heard) = mpsc::channel(8);
         let request = NeutralRequest {

@@ -1,4 +1,4 @@
-//! The process: one task that runs the machine, and around it the pipes, the model, the tools and the clock.
+//! The agent's process: one task that runs the machine, connected to the pipes, the model, the tools and the clock.
 //!
 //! | queue | bound | when it is full |
 //! |---|---|---|
@@ -36,33 +36,33 @@ use longshore_drivers::react::wire::ToAgent;
 use crate::AgentLine;
 use longshore_drivers::{clock, leash};
 
-/// How much of what models and tools say may wait.
+/// How many messages of models and tools may wait.
 const WAITING: usize = 256;
-/// How much of it is taken at once, and written in one go.
+/// How many messages the agent handles before it writes the resulting lines.
 const AT_ONCE: usize = 64;
 
-/// How much memory it may take: many times what a long conversation needs, and little enough for any machine.
+/// How much memory the process may take. A long conversation needs far less, and every machine has this much.
 const MEMORY: u64 = 2 << 30;
 
-/// How long what tools have started may take to end: less than the hub gives us.
+/// How long the processes of tools may take to end. It is less than the hub gives the agent.
 const WIND_UP: Duration = Duration::from_secs(1);
 
-/// Why the agent cannot begin.
+/// The reason why the agent cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Its settings cannot be read.
+    /// The settings cannot be parsed.
     #[error("the settings in {VARIABLE} cannot be understood: {0}")]
     ReactSettings(#[from] serde_json::Error),
-    /// Nothing names a model service.
+    /// No setting names a model service.
     #[error("nothing says where a model is; {}", longshore_drivers::react::SET_UP)]
     NoModel,
-    /// The variable with the key is not set.
+    /// The environment variable with the key is not set.
     #[error("the variable {0}, which is to hold the key of the model's service, is not set")]
     NoKey(String),
-    /// The setting is no address.
+    /// The address of the service is no valid address.
     #[error("base_url cannot be used: {0}")]
     NoAddress(#[from] NoAddress),
-    /// HTTP cannot be spoken.
+    /// The HTTP client cannot be built.
     #[error("HTTP cannot be spoken here: {0}")]
     Http(#[from] reqwest::Error),
     /// The pipes to the hub are broken.
@@ -70,14 +70,14 @@ pub enum RunError {
     Io(#[from] io::Error),
 }
 
-/// What happened outside of the machine.
+/// An event outside of the machine.
 enum OutsideEvent {
     To(MachineInput),
     Wonders { call: String, elicitation: Elicitation },
     McpStart(McpStart),
 }
 
-/// Runs the agent on this process's pipes, until the hub hangs up.
+/// Runs the agent on the pipes of this process, until the hub closes them.
 pub async fn run() -> Result<(), RunError> {
     leash::allow(MEMORY);
     let settings: ReactSettings = match std::env::var(VARIABLE) {
@@ -120,14 +120,14 @@ struct AgentProcess {
     service: http::Service,
     agents: Vec<String>,
     toolbox: Option<Arc<Toolbox>>,
-    /// The tools that the model is told of.
+    /// The tools that the model knows.
     offered: Vec<ToolDefinition>,
     tell: mpsc::Sender<OutsideEvent>,
     asking: HashMap<u64, AbortHandle>,
     running: HashMap<String, CancellationToken>,
     askers: HashMap<u64, oneshot::Sender<QuestionAnswer>>,
     next_asker: u64,
-    /// Lines that are not written yet.
+    /// Lines that the process has not written yet.
     unsaid: Vec<u8>,
     finished: bool,
 }
@@ -166,7 +166,8 @@ impl AgentProcess {
         Ok(())
     }
 
-    /// The hub has hung up. What tools have started ends with us, also what the leash of a tool does not reach.
+    /// Stops all requests and calls when the hub has closed the pipes. Then it waits up to `WIND_UP` for the tasks of
+    /// the calls. These end the processes of tools, also processes that the leash of a tool does not reach.
     async fn wind_up(self, happened: mpsc::Receiver<OutsideEvent>) {
         self.running.values().for_each(CancellationToken::cancel);
         self.asking.values().for_each(AbortHandle::abort);
@@ -200,7 +201,7 @@ impl AgentProcess {
         }
     }
 
-    /// Makes ready what a session needs.
+    /// Prepares a session.
     async fn open(&mut self, launch: longshore_model::anchor::Launch) -> Opening {
         use longshore_model::anchor::Start;
         let mut launch = launch;
@@ -268,7 +269,7 @@ impl AgentProcess {
         }
     }
 
-    /// MCP servers may have other tools than they had.
+    /// Gives the machine the new list of tools, if an MCP server has changed its tools.
     fn look_for_tools(&mut self) {
         let found = self.toolbox.as_ref().map(|toolbox| toolbox.definitions()).unwrap_or_default();
         if found != self.offered {
@@ -353,7 +354,7 @@ impl AgentProcess {
             }
             Effect::Reply { asker, answer } => {
                 if let Some(asker) = self.askers.remove(&asker) {
-                    // Whoever asked may have given up.
+                    // The tool may no longer wait for the answer.
                     drop(asker.send(answer));
                 }
             }
@@ -370,7 +371,7 @@ impl AgentProcess {
     }
 }
 
-/// What came with a prompt and lies in a file is read, where the model can look at it.
+/// Reads the image files that a prompt attaches, so that the model can see them.
 async fn with_files(command: AgentCommand) -> AgentCommand {
     match command {
         AgentCommand::Prompt { turn, prompt, text, attachments } => {
@@ -391,12 +392,12 @@ async fn with_files(command: AgentCommand) -> AgentCommand {
     }
 }
 
-/// So many seconds, and not none: nothing would ever be waited for.
+/// A duration of at least a second: with none, every wait would fail at once.
 fn patience(seconds: u64) -> Duration {
     Duration::from_secs(seconds.max(1))
 }
 
-/// Seconds since 1970.
+/// The seconds since 1970.
 fn seconds(now: Timestamp) -> i64 {
     now.micros() / 1_000_000
 }

@@ -10,10 +10,11 @@ use super::OutsideEvent;
 use crate::machine::MachineInput;
 use crate::tools::{CallVerdict, Permit, Progress, ToolInvocation, ToolResult, Toolbox};
 
-/// How much of a call's progress may wait.
+/// How many progress messages of a call may wait.
 const PROGRESS: usize = 64;
 
-/// Looks whether a call may run. That looks at the disk, and so does not keep the loop waiting.
+/// Judges whether a call may run. The judge reads from the disk, so it runs on its own thread and does not delay the
+/// loop.
 pub(super) fn weigh(
     toolbox: Arc<Toolbox>,
     call: ToolInvocation,
@@ -34,7 +35,7 @@ pub(super) fn weigh(
     });
 }
 
-/// Runs a call, and gives what stops it.
+/// Runs a call. Returns the token that cancels it.
 pub(super) fn run(
     toolbox: Arc<Toolbox>,
     call: ToolInvocation,
@@ -44,7 +45,7 @@ pub(super) fn run(
     let cancel = CancellationToken::new();
     let (progress, mut progressed) = mpsc::channel(PROGRESS);
     let (id, token, teller) = (call.id.clone(), cancel.clone(), tell.clone());
-    // A tool that panics must not leave its call without an end.
+    // A separate task, so that a call has a result even if its tool panics.
     let work = tokio::spawn(async move { toolbox.run(call, permit, progress, token).await });
     tokio::spawn(async move {
         while let Some(progress) = progressed.recv().await {

@@ -3,14 +3,15 @@
 use super::{Reach, Sandbox};
 
 impl Sandbox {
-    /// Whether it may be why, judged by the command, its exit code (none when it was ended from outside) and what it printed.
+    /// Explains a failure if the sandbox may be the reason. The signs are the command, its exit code (none if a signal
+    /// ended it) and its output.
     pub(crate) fn explain(&self, line: &str, exit_code: Option<i64>, printed: &str) -> Option<String> {
         let said = |signs: &[&str]| signs.iter().any(|sign| printed.contains(sign));
         let failed = exit_code != Some(0);
         let reaches_nobody = match failed {
             true => said(&CONNECTION_SIGNS) || said(&NETWORK_SIGNS) || failed_silently(line, exit_code),
-            // Of a command that went well only a part may have failed: `curl .. | head`. What only reads shows the words
-            // of others.
+            // A command can succeed although a part of it failed: `curl .. | head`. This does not count for commands
+            // that only read, because they print texts of others.
             false => self.reach == Reach::All && said(&CONNECTION_SIGNS),
         };
         let is_why = (!self.network && reaches_nobody) || (failed && said(&WRITE_SIGNS));
@@ -42,21 +43,22 @@ impl Sandbox {
     }
 }
 
-/// Whether a command that can be told to print nothing (`curl -s`, `wget -q`) ended as it does when it reaches nobody.
+/// Whether the exit code says that the command did not reach the network. Such a command may print nothing (`curl -s`,
+/// `wget -q`).
 fn failed_silently(line: &str, exit_code: Option<i64>) -> bool {
     let runs = |program: &str| {
         line.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_').any(|word| word == program)
     };
     match exit_code {
-        // It cannot resolve, or cannot connect.
+        // The code means that curl could not resolve the host, or not connect.
         Some(6 | 7) => runs("curl"),
-        // The network failed.
+        // The code means a network failure.
         Some(4) => runs("wget"),
         Some(_) | None => false,
     }
 }
 
-/// What programs print when they may not write.
+/// Texts that programs print when they may not write.
 const WRITE_SIGNS: [&str; 8] = [
     "Permission denied",
     "permission denied",
@@ -64,11 +66,11 @@ const WRITE_SIGNS: [&str; 8] = [
     "EACCES",
     "EPERM",
     "Read-only file system",
-    // What Landlock makes of a link or a move across its border, and a view of one across its own.
+    // These two are the errors for a link or a move across the border of Landlock, and of a view.
     "cross-device link",
     "Device or resource busy",
 ];
-/// What programs print when they reach nobody, and hardly for anything else.
+/// Texts that programs print when they reach no host, and hardly ever otherwise.
 const CONNECTION_SIGNS: [&str; 9] = [
     "resolve host",
     "name resolution",
@@ -80,7 +82,7 @@ const CONNECTION_SIGNS: [&str; 9] = [
     "unable to access 'http",
     "Network is unreachable",
 ];
-/// What they print besides when they may not use the network.
+/// Further texts that programs print when they may not use the network.
 const NETWORK_SIGNS: [&str; 14] = [
     "Permission denied",
     "Operation not permitted",

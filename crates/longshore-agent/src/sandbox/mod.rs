@@ -28,35 +28,36 @@ use tokio::process::Command;
 
 pub(crate) use readers::search_path;
 
-/// What a command may do.
+/// The permissions of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sandbox {
-    /// The folders that it may write in.
+    /// The folders in which the command may write.
     pub(crate) writable: Vec<PathBuf>,
-    /// What it may not write in them, where the system can have it so.
+    /// Protected places in these folders. The sandbox makes them read-only, if the system allows it.
     pub(crate) kept: Vec<PathBuf>,
-    /// What it may read and run.
+    /// The files that the command may read and run.
     pub(crate) reach: Reach,
     /// Whether it may use the network.
     pub(crate) network: bool,
 }
 
-/// What a command may read and run.
+/// The files that a command may read and run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Whatever the user may.
+    /// All files that the user may read and run.
     All,
-    /// These files and folders only. What it may run it may read.
+    /// Only these files and folders. The command may also read the files that it may run.
     Only {
-        /// What it may read.
+        /// Files and folders to read.
         read: Vec<PathBuf>,
-        /// What it may run.
+        /// Files and folders to run.
         run: Vec<PathBuf>,
     },
 }
 
 impl Sandbox {
-    /// For a command that writes in these folders and in the temporary ones of this machine, but for what is kept.
+    /// The sandbox of a command that writes in these folders and in the temporary folders of this machine, except in
+    /// the protected places.
     pub(crate) fn new(folders: Vec<PathBuf>, kept: Vec<PathBuf>, network: bool) -> Self {
         let mut writable = folders;
         for folder in temporary_folders() {
@@ -67,7 +68,8 @@ impl Sandbox {
         Self { writable, kept, reach: Reach::All, network }
     }
 
-    /// For a command that reads these folders, runs no program of them, and writes in a folder of its own, if any.
+    /// The sandbox of a command that reads these folders, runs no program of them, and writes in its own folder, if
+    /// any.
     pub(crate) fn reading(folders: &[PathBuf], own: Option<&Path>) -> Self {
         let (mut read, run) = (readers::files(), readers::programs(folders));
         read.extend(folders.iter().cloned());
@@ -75,12 +77,12 @@ impl Sandbox {
         Self { writable, kept: Vec::new(), reach: Reach::Only { read, run }, network: false }
     }
 
-    /// For a command that reads anything, runs no program of this folder, and writes nowhere.
+    /// The sandbox of a command that reads anything, runs no program of this folder, and writes nowhere.
     pub(crate) fn looking(folder: &Path) -> Self {
         Self::seeing_all(readers::programs(&[folder.to_owned()]))
     }
 
-    /// The same for git that runs nothing but itself, no shell either.
+    /// The sandbox of a git that reads anything, writes nowhere, and runs only programs of git, without a shell.
     pub(crate) fn of_git_alone(folder: &Path) -> Self {
         Self::seeing_all(readers::git(&[folder.to_owned()]))
     }
@@ -90,7 +92,8 @@ impl Sandbox {
         Self { writable: Vec::new(), kept: Vec::new(), reach: Reach::Only { read, run }, network: false }
     }
 
-    /// Has a command begin inside of it. What else is done between fork and exec, and depends on who we are, comes after.
+    /// Makes a command start inside of the sandbox. Other steps between fork and exec that depend on the user's
+    /// identity must be added after this call.
     #[cfg(target_os = "linux")]
     #[allow(unsafe_code, reason = "there is no other way to do something between fork and exec")]
     pub(crate) fn lock(&self, command: &mut Command, cwd: &Path) -> io::Result<()> {
@@ -106,31 +109,31 @@ impl Sandbox {
     }
 }
 
-/// Whether what is kept in a writable folder can be kept here.
+/// Whether this system can protect places in a writable folder.
 #[cfg(target_os = "linux")]
 pub(crate) fn keeps() -> bool {
     linux::keeps()
 }
 
-/// Whether what is kept in a writable folder can be kept here.
+/// Whether this system can protect places in a writable folder.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn keeps() -> bool {
     false
 }
 
-/// Whether commands can be locked in here, or why not: a thread tries it.
+/// Whether this system has a sandbox, or why not. A thread tries it.
 #[cfg(target_os = "linux")]
 pub(crate) fn available() -> Result<(), String> {
     linux::try_it(&Sandbox::new(Vec::new(), Vec::new(), false)).map_err(|error| error.to_string())
 }
 
-/// Whether commands can be locked in here, or why not.
+/// Whether this system has a sandbox, or why not.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn available() -> Result<(), String> {
     Err("there is no sandbox on this system".to_owned())
 }
 
-/// The temporary folders of this machine that there are.
+/// The temporary folders that exist on this machine.
 pub(crate) fn temporary_folders() -> Vec<PathBuf> {
     let known = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
     let mut folders = vec![std::env::temp_dir()];
@@ -143,7 +146,7 @@ pub(crate) fn temporary_folders() -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
-    /// What a shell says in this sandbox.
+    /// The output of a shell in this sandbox.
     async fn said(sandbox: &Sandbox, cwd: &Path, line: &str) -> String {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", line]).current_dir(cwd);
@@ -186,11 +189,11 @@ mod tests {
             assert!(said.to_lowercase().contains("denied") || said.contains("ead-only"), "{line}: {said}");
         }
         assert_eq!(std::fs::read_to_string(tree.join("a")).unwrap(), "words");
-        // One that may look anywhere runs no program of the folder either.
+        // A command that may read anywhere still runs no program of the folder.
         let looking = Sandbox::looking(&tree);
         assert_eq!(said(&looking, &tree, "cat ../secret").await, "the secret");
         assert!(said(&looking, &tree, "./program ran").await.contains("denied"));
-        // Where git is alone there is not even a shell.
+        // The sandbox of git has no shell.
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", "true"]).current_dir(&tree);
         Sandbox::of_git_alone(&tree).lock(&mut shell, &tree).unwrap();

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use super::temporary_folders;
 
-/// Where systems keep their programs and what belongs to them.
+/// The places where systems keep programs and their files.
 const SYSTEM: [&str; 17] = [
-    // Not all of it: work trees lie in /usr/src.
+    // Only parts of `/usr`: work trees may lie in `/usr/src`.
     "/usr/bin",
     "/usr/sbin",
     "/usr/lib",
@@ -30,12 +30,12 @@ const SYSTEM: [&str; 17] = [
     "/snap",
     "/home/linuxbrew/.linuxbrew",
 ];
-/// Where people keep theirs, in their home folder.
+/// The places in a home folder where people keep programs.
 const AT_HOME: [&str; 6] =
     [".rustup/toolchains", ".nvm/versions", ".volta", ".asdf", ".pyenv", ".local/share/mise"];
-/// What lies beside a folder of programs and belongs to them.
+/// Folders beside a folder of programs that belong to these programs.
 const BESIDE: [&str; 3] = ["lib", "lib64", "libexec"];
-/// Files of the system that programs look at. None of them is secret.
+/// Files of the system that programs read. None of them is secret.
 const FILES: [&str; 24] = [
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
@@ -63,14 +63,14 @@ const FILES: [&str; 24] = [
     "/sys/devices/system/cpu",
 ];
 
-/// Files that programs look at, whatever they are to read.
+/// Files that every program may read.
 pub(super) fn files() -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = FILES.iter().map(PathBuf::from).collect();
     files.extend(std::env::home_dir().map(|home| home.join(".rustup/settings.toml")));
     files
 }
 
-/// The programs of this machine, but for those of these folders.
+/// The programs of this machine, except programs in these folders.
 pub(super) fn programs(folders: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
     if let Some(home) = std::env::home_dir() {
@@ -88,8 +88,8 @@ pub(super) fn programs(folders: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
-/// Git, its own programs, and the folders of libraries, in which the program lies that starts programs. What a
-/// repository names is started by a shell, and there is none.
+/// Git, its own programs, and the folders of libraries, which contain the program that starts programs. Git starts the
+/// programs that a repository names with a shell, and this list has no shell.
 pub(super) fn git(folders: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
     found.retain(|folder| !folder.ends_with("bin") && !folder.ends_with("sbin") && !folder.ends_with("opt"));
@@ -104,7 +104,7 @@ pub(super) fn git(folders: &[PathBuf]) -> Vec<PathBuf> {
 /// The `PATH` of a command that runs no program of these folders.
 pub(crate) fn search_path(folders: &[PathBuf]) -> OsString {
     let path = std::env::join_paths(search_folders(folders)).unwrap_or_default();
-    // One that is empty would be the folder that the command runs in.
+    // An empty `PATH` would mean the working folder of the command.
     if path.is_empty() { "/dev/null".into() } else { path }
 }
 
@@ -115,7 +115,7 @@ fn search_folders(folders: &[PathBuf]) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether a place lies neither in one of these folders nor in a temporary one, nor holds one of these.
+/// Whether a place lies outside of these folders and of the temporary folders, and contains none of these folders.
 fn is_foreign(place: &Path, folders: &[PathBuf]) -> bool {
     let Ok(place) = place.canonicalize() else { return false };
     let real = |folder: &PathBuf| folder.canonicalize().unwrap_or_else(|_| folder.clone());
@@ -150,7 +150,7 @@ mod tests {
         let others = search_path(std::slice::from_ref(&first));
         assert!(!std::env::split_paths(&others).any(|folder| folder == first), "{others:?}");
         assert!(!std::env::split_paths(&others).any(|folder| folder.is_relative()), "{others:?}");
-        // Where all there is lies in the work tree, nothing is left, and not the folder that one stands in.
+        // If all programs lie in the work tree, no folder is left. The path must not mean the working folder.
         assert_eq!(search_path(&[PathBuf::from("/")]), "/dev/null");
     }
 }

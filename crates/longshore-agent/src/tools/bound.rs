@@ -4,18 +4,18 @@ use std::collections::VecDeque;
 
 use longshore_drivers::transport::stderr::plain;
 
-/// How many bytes of a result the model is told.
+/// How many bytes of a result the model gets.
 pub(super) const MODEL_LIMIT: usize = 16 * 1024;
-/// How many bytes of a result are kept for the log. What is more was told while it was said.
+/// How many bytes of a result the log keeps. The deltas had the rest.
 pub(super) const WHOLE_LIMIT: usize = 4 * 1024 * 1024;
 
-/// The text without what only terminals understand; or its first and its last lines, with a line between them that says
-/// what is missing.
+/// The text without escape sequences for terminals. Of a text that is too long, this keeps the first and the last
+/// lines; a line between them says how much is missing.
 pub(super) fn for_model(text: &str) -> String {
     told(&plain(text), Gap::default(), "", MODEL_LIMIT)
 }
 
-/// What is missing between two parts of a text.
+/// The size of the missing part of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Gap {
     bytes: usize,
@@ -38,8 +38,8 @@ impl Gap {
     }
 }
 
-/// The beginning of a text and its end, in at most so many bytes. What was missing between them already is counted with what
-/// is cut now, so that there is one gap, with the true number.
+/// The beginning and the end of a text, in at most `limit` bytes. A gap that is already there grows by the part that is
+/// cut now, so the text has one gap with the true size.
 fn told(before: &str, gap: Gap, after: &str, limit: usize) -> String {
     let (seam, text) = (before.len(), format!("{before}{after}"));
     let is_whole = gap == Gap::default();
@@ -48,7 +48,7 @@ fn told(before: &str, gap: Gap, after: &str, limit: usize) -> String {
     }
     let head = floor(&text, limit / 2);
     let tail = ceil(&text, text.len() - limit / 2);
-    // Whole lines, unless a line is very long.
+    // The cut lies between lines, unless a line is very long.
     let head = match text[..head].rfind('\n') {
         Some(end) if end >= head / 2 => end + 1,
         Some(_) | None => head,
@@ -63,12 +63,12 @@ fn told(before: &str, gap: Gap, after: &str, limit: usize) -> String {
     joined(&text[..head], missing, &text[tail..])
 }
 
-/// The last place between two characters that is not after `at`.
+/// The last boundary between characters that is not after `at`.
 pub(super) fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// The first place between two characters that is not before `at`.
+/// The first boundary between characters that is not before `at`.
 fn ceil(text: &str, at: usize) -> usize {
     (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
@@ -78,20 +78,20 @@ fn joined(head: &str, gap: Gap, tail: &str) -> String {
     format!("{head}{feed}[... {} left out ...]\n{tail}", gap.words())
 }
 
-/// What a command printed, as text. Characters that were cut in two by a read are put together again.
+/// Decodes the output of a command. It joins characters that a read has cut in two.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     cut: Vec<u8>,
 }
 
 impl Decoder {
-    /// The text of these bytes, which follow those of the last call.
+    /// The text of these bytes, which follow the bytes of the previous call.
     pub(super) fn decode(&mut self, bytes: &[u8]) -> String {
         self.cut.extend_from_slice(bytes);
         let bytes = std::mem::take(&mut self.cut);
         let whole = match std::str::from_utf8(&bytes) {
             Ok(text) => return text.to_owned(),
-            // The last character is not there yet.
+            // The rest of the last character has not arrived yet.
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
             Err(_) => {
                 let cut = bytes.utf8_chunks().last().map_or(0, |last| incomplete(last.invalid()));
@@ -103,13 +103,13 @@ impl Decoder {
         String::from_utf8_lossy(text).into_owned()
     }
 
-    /// What is left when nothing more comes.
+    /// The text of the remaining bytes at the end of the output.
     pub(super) fn finish(&mut self) -> String {
         String::from_utf8_lossy(&std::mem::take(&mut self.cut)).into_owned()
     }
 }
 
-/// How many of these bytes could become a character with more of them.
+/// How many of these bytes could be the beginning of a character.
 fn incomplete(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => bytes.len() - error.valid_up_to(),
@@ -117,7 +117,7 @@ fn incomplete(bytes: &[u8]) -> usize {
     }
 }
 
-/// All that was printed, up to a limit: then its beginning and its end.
+/// The output of a command. Beyond the limit, only its beginning and its end are kept.
 #[derive(Debug)]
 pub(super) struct BoundedOutput {
     head: String,
@@ -128,7 +128,7 @@ pub(super) struct BoundedOutput {
 }
 
 impl BoundedOutput {
-    /// Nothing yet, and at most so many bytes.
+    /// An empty output that keeps at most `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self { head: String::new(), gap: Gap::default(), tail: VecDeque::new(), tail_bytes: 0, limit }
     }
@@ -156,7 +156,7 @@ impl BoundedOutput {
         }
     }
 
-    /// What follows, with a gap of its own perhaps. There is one gap all the same: what lies between two joins it.
+    /// Appends another output. If that output has a gap, the text before it joins the gap, so there is still one gap.
     pub(super) fn append(&mut self, next: &BoundedOutput) {
         self.push(&next.head);
         if next.gap != Gap::default() {
@@ -167,7 +167,7 @@ impl BoundedOutput {
         next.tail.iter().for_each(|text| self.push(text));
     }
 
-    /// A remark of ours, on a line of its own.
+    /// Adds a remark of the agent, on its own line.
     pub(super) fn remark(&mut self, line: &str) {
         let last = self.tail.back().unwrap_or(&self.head);
         if !last.is_empty() && !last.ends_with('\n') {
@@ -180,13 +180,13 @@ impl BoundedOutput {
         self.head.is_empty() && self.tail.is_empty()
     }
 
-    /// All of it, or its beginning and its end.
+    /// The whole output, or its beginning and its end.
     pub(super) fn text(&self) -> String {
         told(&self.head, self.gap, &self.end(), usize::MAX)
     }
 
-    /// The same for the model, which is told less of it and how much was printed besides. Of what is gone, all is
-    /// counted as it was printed.
+    /// The output for the model, which gets less of it, with the size of the missing part. Text that is already gone
+    /// counts with all bytes that the command printed.
     pub(super) fn for_model(&self) -> String {
         let end = self.end();
         match self.gap == Gap::default() {
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(all.text(), "0123456789abcdefghij");
     }
 
-    /// What is kept of a text, and how many bytes and lines it says are missing.
+    /// The kept part of a text, and the missing bytes and lines that it names.
     fn missing(told: &str) -> (String, usize, usize) {
         let (head, rest) = told.split_once("[... ").unwrap();
         let (words, tail) = rest.split_once(" left out ...]\n").unwrap();

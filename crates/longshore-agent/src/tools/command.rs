@@ -24,7 +24,7 @@ pub(super) enum Script {
 }
 
 impl Script {
-    /// As a person would type it.
+    /// The command as a person would type it.
     pub(super) fn line(&self) -> String {
         match self {
             Script::Line(line) => line.clone(),
@@ -32,7 +32,7 @@ impl Script {
         }
     }
 
-    /// The line that a shell among the words is given: `bash -lc LINE`.
+    /// The line of a script that is a shell with a line: `bash -lc LINE`.
     pub(super) fn inner(&self) -> Option<&str> {
         let Script::Words(words) = self else { return None };
         inner(words)
@@ -58,7 +58,8 @@ impl Script {
             process
         };
         let mut process = match (self, setting.quiet.as_ref().and(self.inner())) {
-            // What only reads needs no shell of its own, with what people have it do first.
+            // A command that only reads gets no shell of its own choice: `bash -l` would first run the person's
+            // profile.
             (_, Some(line)) => shell(line),
             (Script::Line(line), None) => shell(line),
             (Script::Words(words), None) => {
@@ -74,7 +75,7 @@ impl Script {
         for (name, _) in std::env::vars_os().filter(|(name, _)| hidden(name)) {
             process.env_remove(name);
         }
-        // Nobody is there to scroll, to look at colours or to type a password.
+        // No person is there to scroll, to see colours or to type a password.
         process.env("PAGER", "cat").env("GIT_PAGER", "cat").env("NO_COLOR", "1").env("TERM", "dumb");
         process.env("GIT_TERMINAL_PROMPT", "0");
         if let Some(quiet) = &setting.quiet {
@@ -87,13 +88,14 @@ impl Script {
         if let Some(sandbox) = &setting.sandbox {
             sandbox.lock(&mut process, &setting.cwd)?;
         }
-        // After the lock, which may make us somebody else, whom the system would let off.
+        // The leash comes after the lock: the lock may change the process's identity, and the system would then drop
+        // the leash.
         leash::put_on(&mut process, mark, Signal::KILL);
         Ok(process)
     }
 }
 
-/// Whether a variable has programs do something that nobody sees, which is wrong for those that only read.
+/// Whether a variable makes programs do something hidden. Commands that only read do not get such a variable.
 fn misleads(name: &OsString) -> bool {
     const KNOWN: [&str; 9] = [
         "BASH_ENV",
@@ -109,32 +111,32 @@ fn misleads(name: &OsString) -> bool {
     KNOWN.iter().any(|known| name == known) || name.as_encoded_bytes().starts_with(b"BASH_FUNC_")
 }
 
-/// Where a command starts, and what it is locked into.
+/// The folder in which a command starts, and its sandbox.
 #[derive(Clone, Debug)]
 pub(super) struct CommandSetting {
     pub(super) cwd: PathBuf,
     pub(super) sandbox: Option<Sandbox>,
-    /// What is done besides for a command that only reads.
+    /// Further restrictions, for a command that only reads.
     pub(super) quiet: Option<ReadOnlyCommand>,
-    /// What it may not make of git's own, for as long as it runs.
+    /// The missing files of git that the command may not create while it runs.
     pub(super) unmade: Option<Arc<Unmade>>,
 }
 
-/// A command that only reads: nothing of what it reads makes it do more.
+/// The restrictions for a command that only reads, so that no file that it reads makes it do more.
 #[derive(Clone, Debug)]
 pub(super) struct ReadOnlyCommand {
     pub(super) git: Quiet,
-    /// The folders that it reads, of which it runs no program.
+    /// The folders that the command reads. It runs no program of them.
     pub(super) folders: Vec<PathBuf>,
-    /// The folder for what it has to put somewhere.
+    /// The folder for the command's temporary files.
     pub(super) temporary: Option<PathBuf>,
 }
 
-/// What all commands share.
+/// The environment that all commands share.
 #[derive(Clone, Debug)]
 pub(super) struct Surroundings {
     shell: PathBuf,
-    /// Variables that they do not get.
+    /// Variables that commands do not get.
     secrets: Vec<String>,
 }
 
@@ -146,7 +148,7 @@ impl Surroundings {
     }
 }
 
-/// Why a command did not start, for the model.
+/// The reason for the model why a command did not start.
 pub(super) fn explain(script: &Script, error: &io::Error) -> String {
     match (script, error.kind()) {
         (Script::Words(words), io::ErrorKind::NotFound) => {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{exec, read, shell};
 
-/// All of them.
+/// All definitions of the built-in tools.
 pub(super) fn built_in() -> Vec<ToolDefinition> {
     vec![
         tool(

@@ -1,4 +1,4 @@
-//! File changes that are planned first and then made, all or none.
+//! File changes that the agent first plans and then makes, all or none.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::text::{Encoding, text_of};
 use longshore_drivers::host_io::files::{locate, write_at};
 use longshore_drivers::kit::diff::all_lines;
 
-/// Changes that are not made yet. Later ones see what earlier ones would leave.
+/// Planned changes. A later change builds on the result of an earlier one.
 #[derive(Debug)]
 pub(super) struct Edits {
     root: PathBuf,
@@ -20,14 +20,14 @@ pub(super) struct Edits {
 
 #[derive(Debug)]
 struct EditedFile {
-    /// As the model named it.
+    /// The path as the model wrote it.
     path: String,
     file: PathBuf,
     encoding: Encoding,
     before: Option<String>,
     after: Option<String>,
     moved_to: Option<String>,
-    /// The file that was moved here.
+    /// The file whose content moved to this file.
     moved_from: Option<PathBuf>,
 }
 
@@ -36,13 +36,13 @@ impl Edits {
         Self { root: root.to_owned(), touched: Vec::new() }
     }
 
-    /// What a file would hold by now.
+    /// The content of a file after the planned changes.
     pub(super) fn text(&mut self, path: &str) -> Result<String, String> {
         let touched = self.touch(path)?;
         touched.after.clone().ok_or_else(|| HostFault::Missing(path.to_owned()).to_string())
     }
 
-    /// A new file.
+    /// Plans a new file.
     pub(super) fn add(&mut self, path: &str, content: String) -> Result<(), String> {
         let touched = self.touch(path)?;
         if touched.after.is_some() {
@@ -53,13 +53,13 @@ impl Edits {
         Ok(())
     }
 
-    /// The whole content of a file, new or not.
+    /// Plans the whole content of a file, new or not.
     pub(super) fn change(&mut self, path: &str, content: String) -> Result<(), String> {
         self.touch(path)?.after = Some(content);
         Ok(())
     }
 
-    /// A file that goes.
+    /// Plans to delete a file.
     pub(super) fn delete(&mut self, path: &str) -> Result<(), String> {
         self.text(path)?;
         let touched = self.touch(path)?;
@@ -67,7 +67,7 @@ impl Edits {
         Ok(())
     }
 
-    /// A file that goes elsewhere, with this content.
+    /// Plans to move a file, with new content.
     pub(super) fn relocate(&mut self, path: &str, target: &str, content: String) -> Result<(), String> {
         let from = self.touch(path)?.file.clone();
         if self.touch(target)?.file == from {
@@ -106,7 +106,7 @@ impl Edits {
         self.touched.get_mut(at).ok_or_else(|| "the file was lost".to_owned())
     }
 
-    /// What would change, file by file.
+    /// The planned changes, file by file.
     pub(super) fn diff(&self, status: ToolStatus) -> FileDiff {
         let content_of = |path: &str| {
             let target = self.touched.iter().find(|touched| touched.path == path);
@@ -129,7 +129,7 @@ impl Edits {
         FileDiff { status, changes: changes.collect() }
     }
 
-    /// Makes the changes. When one cannot be made, those before it are taken back.
+    /// Makes the changes. If one fails, the agent undoes the earlier ones.
     pub(super) fn commit(&self) -> Result<(), String> {
         let mut made = Vec::new();
         let (written, deleted): (Vec<_>, Vec<_>) = self
@@ -137,7 +137,7 @@ impl Edits {
             .iter()
             .filter(|touched| touched.before != touched.after)
             .partition(|touched| touched.after.is_some());
-        // What goes goes last: it is what cannot be taken back whole.
+        // Deletions come last, because they cannot be undone completely.
         for touched in written.into_iter().chain(deleted) {
             let folders = missing_folders(&touched.file);
             let done = touched.make();
@@ -149,7 +149,7 @@ impl Edits {
         Ok(())
     }
 
-    /// One line for every change, as the model is told.
+    /// One line per change, for the model.
     pub(super) fn summary(&self) -> String {
         let lines = self.diff(ToolStatus::Completed).changes.into_iter().map(|change| {
             match (change.kind, change.moved_to) {
@@ -169,7 +169,7 @@ impl EditedFile {
             Some(content) => {
                 let bytes = self.encoding.encode(&self.path, content)?;
                 write_at(&self.file, &self.path, &bytes).map_err(|fault| fault.to_string())?;
-                // A script that moves stays one that can be run.
+                // A script that moves stays executable.
                 let permissions = self.moved_from.as_ref().and_then(|from| fs::metadata(from).ok());
                 if let Some(from) = permissions {
                     let kept = fs::set_permissions(&self.file, from.permissions());
@@ -182,13 +182,13 @@ impl EditedFile {
     }
 }
 
-/// The folders that are not there yet, the innermost first.
+/// The folders that do not exist yet, the innermost first.
 fn missing_folders(file: &Path) -> Vec<PathBuf> {
     let folders = file.ancestors().skip(1);
     folders.take_while(|folder| !folder.exists()).map(Path::to_owned).collect()
 }
 
-/// Undoes what was made, and says so.
+/// Undoes changes, and returns the error for the model.
 fn take_back(made: &[(&EditedFile, Vec<PathBuf>)], fault: &str) -> String {
     let mut stuck = Vec::new();
     for (touched, folders) in made.iter().rev() {
@@ -201,7 +201,7 @@ fn take_back(made: &[(&EditedFile, Vec<PathBuf>)], fault: &str) -> String {
         };
         stuck.extend(undone.err());
         for folder in folders {
-            // It may never have been made.
+            // The folder may not exist: the change may have failed before it made the folder.
             let _ = fs::remove_dir(folder);
         }
     }

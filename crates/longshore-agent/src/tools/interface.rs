@@ -14,18 +14,18 @@ use tokio::sync::oneshot;
 
 use super::bound::{BoundedOutput, for_model};
 
-/// A call of a tool, as the model wrote it.
+/// A tool call as the model wrote it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolInvocation {
-    /// Unique within the session.
+    /// The id, unique within the session.
     pub id: String,
-    /// Which tool: `shell`, `server.tool`, `server__tool`.
+    /// The name of the tool: `shell`, `server.tool`, `server__tool`.
     pub name: String,
     /// The arguments.
     pub arguments: Value,
 }
 
-/// Whether a call may run.
+/// The judge's decision about a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallVerdict {
     /// The call may run.
@@ -36,35 +36,35 @@ pub enum CallVerdict {
     Refuse(String),
 }
 
-/// What a person is asked before a call runs.
+/// The approval that a call needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallApproval {
-    /// Why a person is asked, in a sentence.
+    /// Why the call needs an approval, in a sentence.
     pub reason: String,
-    /// What could go wrong.
+    /// The risks of the call.
     pub risks: Vec<Risk>,
-    /// What the approval is about. What a yes for the whole session allows is in [`CallApproval::always`].
+    /// The subject of the approval. [`CallApproval::always`] has the rules for the whole session.
     pub subject: Subject,
-    /// The rules that a yes for the whole session adds, see [`Toolbox::allow`](super::Toolbox::allow). Empty
-    /// if a yes counts for this call only.
+    /// The rules that an approval for the whole session adds, see [`Toolbox::allow`](super::Toolbox::allow). Empty if
+    /// the approval can count for this call only.
     pub always: Vec<String>,
 }
 
-/// What can go wrong with a call.
+/// A risk of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Risk {
     /// The call affects something outside of the work tree.
     Outside,
-    /// It talks to other machines.
+    /// The call talks to other machines.
     Network,
-    /// It deletes something.
+    /// The call deletes something.
     Deletes,
-    /// It runs without a sandbox.
+    /// The call runs without a sandbox.
     Unsandboxed,
 }
 
 impl Risk {
-    /// In a few words, for people.
+    /// The risk in a few words, for people.
     pub fn text(self) -> &'static str {
         match self {
             Risk::Outside => "outside of the work tree",
@@ -75,11 +75,11 @@ impl Risk {
     }
 }
 
-/// What a running call may do. The verdict is checked again with it, because the facts may have changed since
+/// The permission for a running call. The judge checks the call again with it, because the facts may have changed since
 /// the approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permit {
-    /// The mode that it runs in.
+    /// The session's mode.
     pub mode: Mode,
     /// Whether a person approved the call.
     pub approved: bool,
@@ -88,9 +88,9 @@ pub struct Permit {
 /// The progress of a running call.
 #[derive(Debug)]
 pub enum Progress {
-    /// More of its output.
+    /// Further output.
     Output(String),
-    /// A question for a person, which the call must have answered before it continues.
+    /// A question for a person. The call continues after the answer.
     Ask(Elicitation),
 }
 
@@ -109,7 +109,7 @@ pub struct Elicitation {
     pub answer: oneshot::Sender<QuestionAnswer>,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResult {
     /// The text for the model: beginning and end, with a note of what is left out.
@@ -118,11 +118,11 @@ pub struct ToolResult {
     pub whole: String,
     /// Whether the call succeeded.
     pub success: bool,
-    /// How it ended.
+    /// The outcome for clients.
     pub outcome: ToolOutcome,
     /// The file changes of the call.
     pub diff: Option<FileDiff>,
-    /// Images that the model is to look at.
+    /// Images for the model.
     pub images: Vec<Attachment>,
 }
 
@@ -132,7 +132,7 @@ impl ToolResult {
         Self::ended(ToolStatus::Completed, text)
     }
 
-    /// It went badly, and this is what the model and the person should know.
+    /// The result of a failed call. The text is for the model and for people.
     pub fn failed(text: impl Into<String>) -> Self {
         Self::ended(ToolStatus::Failed, text)
     }
@@ -143,7 +143,7 @@ impl ToolResult {
         Self::told(status, for_model(&whole), whole)
     }
 
-    /// A command ended so, and printed this.
+    /// The result of a command that printed this output.
     pub(super) fn printed(status: ToolStatus, printed: &BoundedOutput) -> Self {
         Self::told(status, printed.for_model(), printed.text())
     }
@@ -160,28 +160,28 @@ impl ToolResult {
     }
 }
 
-/// What a toolbox is made of.
+/// The settings of a toolbox.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSettings {
     /// The work tree.
     pub cwd: PathBuf,
     /// Whether commands may use the network.
     pub network: bool,
-    /// Whether commands run in a sandbox where the system has one.
+    /// Whether commands run in a sandbox, if the system has one.
     pub sandbox: bool,
-    /// What may run without being asked for, besides commands that only read: the first words of commands
-    /// (`cargo test`), and tools of MCP servers (`server.tool`, `server.*`).
+    /// The calls that need no approval, besides commands that only read. A rule is the first words of a command, such
+    /// as `cargo test`, or a tool of an MCP server (`server.tool`, `server.*`).
     pub allow: Vec<String>,
-    /// Variables of our environment that commands do not get: the key of the model API.
+    /// Variables of the agent's environment that commands do not get: the key of the model API.
     pub secrets: Vec<String>,
-    /// The MCP servers to start or to reach.
+    /// The MCP servers.
     pub servers: Vec<McpServer>,
     /// How long the session waits for MCP servers at its start. Slower servers bring their tools when they
     /// are ready.
     pub servers_within: Duration,
     /// How long an MCP server may be silent during a call.
     pub mcp_timeout: Duration,
-    /// The same for some of them, by their names.
+    /// The same for single servers, by name.
     pub mcp_timeouts: BTreeMap<String, Duration>,
 }
 

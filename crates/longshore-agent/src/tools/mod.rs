@@ -1,4 +1,4 @@
-//! The tools of the built-in agent: which there are, whether a call may run, and how it runs.
+//! The tools of the built-in agent: their list, the judge, and how calls run.
 //!
 //! | module | holds |
 //! |---|---|
@@ -52,19 +52,19 @@ pub use interface::{
     CallApproval, CallVerdict, Elicitation, Permit, Progress, Risk, ToolInvocation, ToolResult, ToolSettings,
 };
 
-/// How a call of a tool is refused that there is not.
+/// The beginning of the refusal of a call to an unknown tool.
 pub(super) const UNKNOWN: &str = "there is no tool called";
 
-/// What is told where the sandbox lacks its view of the file system.
+/// The notice for people if the sandbox lacks its view of the file system.
 const NO_VIEW: &str = "this system gives a sandbox no view of the file system of its own (a container, most likely): \
      commands that you allow can change git's settings and hooks, and modes and times of files outside of the work tree";
 
-/// All tools that there are for one session. Dropped, it ends what runs: terminals and servers.
+/// The tools of one session. Dropping it ends the terminals and the MCP servers.
 #[derive(Debug)]
 pub struct Toolbox {
     root: std::path::PathBuf,
     network: bool,
-    /// Why there is no sandbox, if there is none.
+    /// The reason why there is no sandbox. None if there is one.
     no_sandbox: Option<String>,
     rules: RwLock<Vec<String>>,
     surroundings: Surroundings,
@@ -76,7 +76,7 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// Makes the tools ready, and starts the MCP servers. What could not be made ready is in [`Toolbox::notices`].
+    /// Prepares the tools, and starts the MCP servers. [`Toolbox::notices`] has what failed.
     pub async fn new(settings: ToolSettings) -> Self {
         let ToolSettings { cwd, network, sandbox, allow, secrets, servers, .. } = settings;
         let no_sandbox = match sandbox {
@@ -112,12 +112,12 @@ impl Toolbox {
         }
     }
 
-    /// What happens later to MCP servers that were not ready at the beginning. It can be taken once.
+    /// The later results of MCP servers that were still starting. The receiver can be taken once.
     pub fn news(&self) -> Option<mpsc::Receiver<McpStart>> {
         self.news.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// What a person should know: a server that did not start, a sandbox that there is not.
+    /// Notices for people: an MCP server did not start, or there is no sandbox.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }
@@ -129,7 +129,7 @@ impl Toolbox {
         definitions
     }
 
-    /// A call, as the timeline shows it.
+    /// The form of a call for the timeline.
     pub fn tool_call(&self, call: &ToolInvocation) -> ToolCall {
         let request = ToolRequest::of(call, &self.servers);
         let mut shown = ToolCall {
@@ -156,8 +156,7 @@ impl Toolbox {
         shown
     }
 
-    /// Whether a call may run in this mode. A call that is malformed or impossible is refused with the
-    /// reason.
+    /// Decides whether a call may run in this mode. Refuses a call that is malformed or impossible, with the reason.
     pub fn verdict(&self, call: &ToolInvocation, mode: Mode) -> CallVerdict {
         match ToolRequest::of(call, &self.servers) {
             Ok(request) => self.judge(&request, mode),
@@ -178,7 +177,7 @@ impl Toolbox {
         judge::verdict(request, &ground)
     }
 
-    /// What a call that edits would change.
+    /// The changes that an editing call would make.
     pub fn preview(&self, call: &ToolInvocation) -> Option<FileDiff> {
         let mut edits = Edits::new(&self.root);
         match ToolRequest::of(call, &self.servers).ok()? {
@@ -196,7 +195,7 @@ impl Toolbox {
         Some(edits.diff(ToolStatus::Running))
     }
 
-    /// Allows what [`CallApproval::always`] named, for as long as the toolbox lives.
+    /// Adds rules of [`CallApproval::always`], for as long as the toolbox lives.
     pub fn allow(&self, rules: &[String]) {
         let mut known = self.rules.write().unwrap_or_else(PoisonError::into_inner);
         known.extend(rules.iter().cloned());
@@ -276,7 +275,7 @@ impl Toolbox {
         }
     }
 
-    /// Where a command runs, and what it is locked into. That looks at the disk.
+    /// The folder and the sandbox of a command. This reads from the disk.
     async fn setting(
         &self,
         script: Script,
@@ -296,7 +295,7 @@ impl Toolbox {
     }
 }
 
-/// Tools that only need the disk.
+/// Runs a tool that needs only the disk.
 fn with_files(request: ToolRequest, root: &std::path::Path, cancel: &CancellationToken) -> ToolResult {
     let look = |path: &str, look: &dyn Fn(&std::path::Path) -> ToolResult| match locate(root, path) {
         Ok(place) => look(&place.path),

@@ -13,37 +13,37 @@ use super::text::text_of;
 use longshore_drivers::host_io::files::bytes_of;
 use longshore_drivers::kit::contents::picture_of;
 
-/// How many lines of a file are read when nothing else is said.
+/// How many lines of a file a call returns by default.
 pub(super) const LINES: usize = 2000;
-/// How many characters of a line are shown.
+/// How many bytes of a line a call returns.
 const LINE_LIMIT: usize = 2000;
-/// How many bytes of a file are shown, whatever the number of lines.
+/// How many bytes of a file a call returns, whatever the number of lines.
 const BYTES_LIMIT: usize = 128 * 1024;
-/// How many entries of folders are listed.
+/// How many entries of folders a call lists.
 const ENTRIES_LIMIT: usize = 1000;
-/// How deep folders are listed.
+/// How deep a call lists folders.
 const DEPTH_LIMIT: usize = 8;
 
-/// What `read_file` is given.
+/// The arguments of `read_file`.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct ReadArguments {
     #[serde(alias = "file_path")]
     pub(super) path: String,
-    /// The first line wanted, from 1.
+    /// The first line, from 1.
     #[serde(default, alias = "offset", alias = "start_line")]
     pub(super) line: Option<usize>,
     #[serde(default)]
     pub(super) limit: Option<usize>,
 }
 
-/// What tools are given that want a path and nothing else.
+/// The arguments of tools that need only a path.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct PathArguments {
     #[serde(alias = "file_path")]
     pub(super) path: String,
 }
 
-/// What `list_dir` is given.
+/// The arguments of `list_dir`.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct ListArguments {
     #[serde(default = "here", alias = "dir_path")]
@@ -56,7 +56,7 @@ pub(super) fn here() -> String {
     ".".to_owned()
 }
 
-/// Some lines of a file, with their numbers.
+/// Reads lines of a file, with their numbers.
 pub(super) fn lines(file: &Path, arguments: &ReadArguments) -> ToolResult {
     let text = match text_of(file, &arguments.path) {
         Ok((text, _)) => text,
@@ -91,11 +91,11 @@ pub(super) fn lines(file: &Path, arguments: &ReadArguments) -> ToolResult {
     if told < total {
         let _ = writeln!(shown, "[lines {first} to {told} of {total}; go on with \"line\": {}]", told + 1);
     }
-    // The limits above are for the model; cutting its lines out of the middle would only make it ask again.
+    // The limits above are meant for the model. A cut in the middle would only make the model ask again.
     ToolResult { content: shown.clone(), ..ToolResult::done(shown) }
 }
 
-/// A whole file, as it is.
+/// Reads a whole file, unchanged.
 pub(super) fn whole(file: &Path, path: &str) -> ToolResult {
     match text_of(file, path) {
         Ok((text, _)) if text.len() <= BYTES_LIMIT => {
@@ -106,7 +106,7 @@ pub(super) fn whole(file: &Path, path: &str) -> ToolResult {
     }
 }
 
-/// What is in a folder: folders end with `/`, links with where they lead.
+/// Lists a folder: folders end with `/`, links name their targets.
 pub(super) fn list(folder: &Path, arguments: &ListArguments) -> ToolResult {
     let mut listed = Vec::new();
     let depth = arguments.depth.unwrap_or(1).clamp(1, DEPTH_LIMIT);
@@ -140,9 +140,9 @@ fn gather(folder: &Path, prefix: &str, depth: usize, listed: &mut Vec<String>) -
         let kind = entry.file_type()?;
         if kind.is_dir() {
             listed.push(format!("{name}/"));
-            // What git keeps is no more than noise.
+            // The content of `.git` is noise for the model.
             if depth > 1 && entry.file_name() != ".git" {
-                // A folder that may not be read is listed all the same.
+                // A folder that cannot be read is still listed.
                 let _ = gather(&entry.path(), &format!("{name}/"), depth - 1, listed);
             }
         } else if kind.is_symlink() {
@@ -155,7 +155,7 @@ fn gather(folder: &Path, prefix: &str, depth: usize, listed: &mut Vec<String>) -
     Ok(())
 }
 
-/// An image, for the model to look at.
+/// Reads an image for the model.
 pub(super) fn image(file: &Path, path: &str) -> ToolResult {
     let bytes = match bytes_of(file, path) {
         Ok(bytes) => bytes,

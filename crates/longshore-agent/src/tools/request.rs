@@ -10,7 +10,7 @@ use super::mcp::{Servers, Target};
 use super::read::{ListArguments, PathArguments, ReadArguments};
 use super::{ToolInvocation, UNKNOWN, definitions, exec, search, shell};
 
-/// A call that is understood.
+/// A parsed call.
 #[derive(Clone, Debug)]
 pub(super) enum ToolRequest {
     Shell(shell::ShellArguments),
@@ -25,7 +25,7 @@ pub(super) enum ToolRequest {
     Mcp(Target, Value),
 }
 
-/// What `write_file` is given.
+/// The arguments of `write_file`.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct WriteArguments {
     #[serde(alias = "file_path")]
@@ -33,7 +33,7 @@ pub(super) struct WriteArguments {
     pub(super) content: String,
 }
 
-/// What `apply_patch` is given.
+/// The arguments of `apply_patch`.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum PatchArguments {
@@ -45,7 +45,7 @@ enum PatchArguments {
 }
 
 impl ToolRequest {
-    /// What a call wants, or what the model did wrong.
+    /// Parses a call. The error says what the model did wrong.
     pub(super) fn of(call: &ToolInvocation, servers: &Servers) -> Result<Self, String> {
         let request = match call.name.as_str() {
             "shell" => return arguments(call).map(Self::shell),
@@ -67,7 +67,7 @@ impl ToolRequest {
         Ok(request)
     }
 
-    /// Models that know the tool as a program run it in the shell.
+    /// Parses a call of `shell`. Some models know `apply_patch` as a program and run it in the shell.
     fn shell(arguments: shell::ShellArguments) -> Self {
         let patch = match &arguments.command {
             Script::Words(words) => match words.as_slice() {
@@ -82,7 +82,7 @@ impl ToolRequest {
         }
     }
 
-    /// What sort of thing it does.
+    /// The kind of the call for clients.
     pub(super) fn kind(&self) -> ToolKind {
         match self {
             Self::Shell(_) | Self::Exec(_) => ToolKind::Execute,
@@ -111,7 +111,7 @@ fn unknown(name: &str, servers: &Servers) -> String {
     format!("{UNKNOWN} `{name}`; there are {}", offered(servers).join(", "))
 }
 
-/// The names of all tools that there are besides the machine's own.
+/// The names of all tools except the machine's own.
 fn offered(servers: &Servers) -> Vec<String> {
     let built_in = definitions::built_in().into_iter().map(|definition| definition.name);
     built_in.chain(servers.definitions().into_iter().map(|definition| definition.name)).collect()

@@ -14,29 +14,29 @@ use super::bound::floor;
 use super::text::latin1;
 use longshore_drivers::host_io::files::bytes_of;
 
-/// How many matching lines are told when nothing else is said.
+/// How many matching lines a search returns by default.
 const MATCHES: usize = 200;
-/// How many matching lines are told at most.
+/// How many matching lines a search may return.
 const MATCHES_LIMIT: usize = 2000;
-/// How many characters of a line are told.
+/// How many bytes of a line a search returns.
 const LINE_LIMIT: usize = 300;
-/// How many lines around a match are told at most.
+/// How many lines around a match a search may return.
 const CONTEXT_LIMIT: usize = 10;
-/// How long a line may be that is looked at in a file which is too long to be read at once, in bytes.
+/// The maximal length of a line, in bytes, in a file that is too long to read at once.
 const LINE_HEAP: usize = 16 << 20;
-/// The files in which a folder says what is to be ignored.
+/// The files in which a folder lists ignored names.
 const RULES: [&str; 3] = [".ignore", ".gitignore", ".git/info/exclude"];
-/// How long such a file may be.
+/// The maximal length of such a file.
 const RULES_BYTES: u64 = 1 << 20;
 
-/// What the model gives.
+/// The arguments of the model.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct SearchArguments {
     #[serde(alias = "query")]
     pub(super) pattern: String,
     #[serde(default = "super::read::here")]
     pub(super) path: String,
-    /// Which files: `*.rs`, `!target/**`.
+    /// A glob for files: `*.rs`, `!target/**`.
     #[serde(default, alias = "include")]
     pub(super) glob: Option<String>,
     #[serde(default)]
@@ -44,17 +44,17 @@ pub(super) struct SearchArguments {
     /// Whether the pattern is plain text.
     #[serde(default)]
     pub(super) literal: bool,
-    /// How many lines around each match.
+    /// How many lines around each match the model gets.
     #[serde(default)]
     pub(super) context: usize,
     #[serde(default)]
     pub(super) limit: Option<usize>,
-    /// Whether only the names of files are wanted.
+    /// Whether the model wants only the names of files.
     #[serde(default)]
     pub(super) files_only: bool,
 }
 
-/// Looks for a pattern under a place, which is named as the model named it.
+/// Searches a place for a pattern. The result names files relative to the path that the model wrote.
 pub(super) fn search(place: &Path, arguments: &SearchArguments, cancel: &CancellationToken) -> ToolResult {
     let matcher = RegexMatcherBuilder::new()
         .case_insensitive(arguments.ignore_case)
@@ -77,7 +77,7 @@ pub(super) fn search(place: &Path, arguments: &SearchArguments, cancel: &Cancell
         ));
     }
     let mut walk = WalkBuilder::new(place);
-    // `.git` is never what is looked for, other hidden files may be. A folder need not be a repository.
+    // The search skips `.git` and includes other hidden files. The folder need not be a repository.
     walk.hidden(false).require_git(false).filter_entry(|entry| {
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
         entry.file_name() != ".git" && (!is_folder || has_plain_rules(entry.path()))
@@ -112,28 +112,29 @@ pub(super) fn search(place: &Path, arguments: &SearchArguments, cancel: &Cancell
             continue;
         }
         found.name = named(place, &arguments.path, entry.path());
-        // A file that cannot be read is passed over, as ripgrep does.
+        // The search skips a file that it cannot read, as ripgrep does.
         let _ = match bytes_of(entry.path(), &found.name).map(readable) {
             Ok(bytes) => searcher.search_slice(&matcher, &bytes, &mut found),
-            // It is too long to be read at once, or not at all.
+            // The file is too long to read at once, or cannot be read at all.
             Err(_) => searcher.search_path(&matcher, entry.path(), &mut found),
         };
     }
     found.result()
 }
 
-/// Whether what a folder says of what is to be ignored has an end: all of it is read.
+/// Whether the ignore files of a folder are short regular files. The crates read all of them to the end.
 fn has_plain_rules(folder: &Path) -> bool {
     RULES.iter().all(|name| is_plain(&folder.join(name))) && leads_to_plain_rules(folder)
 }
 
-/// Whether there is nothing, or a file of which all can be read.
+/// Whether a path does not exist, is a folder, or is a short regular file.
 fn is_plain(path: &Path) -> bool {
     path.metadata().map_or(true, |found| found.is_dir() || (found.is_file() && found.len() <= RULES_BYTES))
 }
 
-/// The same for the rules to which a `.git` leads that is a file: it names a folder, where another file names the one that
-/// has them. Relative to what is for the crates to say, so that all that they may read is looked at.
+/// Whether the ignore rules to which a `.git` file leads are plain, too. The `.git` file names a folder, and the file
+/// `commondir` there names the folder with the rules. The crates decide what these paths are relative to, so this
+/// checks every place that they may read.
 fn leads_to_plain_rules(folder: &Path) -> bool {
     let file = folder.join(".git");
     if file.is_dir() {
@@ -154,15 +155,15 @@ fn leads_to_plain_rules(folder: &Path) -> bool {
     })
 }
 
-/// Of a file that has an end.
+/// The first line of a file that is known to be short.
 fn first_line(file: &Path) -> Option<String> {
     let text = std::fs::read(file).ok()?;
     let line = text.split(|byte| *byte == b'\n').next()?;
     Some(String::from_utf8_lossy(line).trim_end_matches('\r').to_owned())
 }
 
-/// What is written in Latin-1 is found and shown as other tools show it. What begins with the mark of another encoding is
-/// ripgrep's.
+/// Converts Latin-1, so that a search finds and shows text as other tools show it. Ripgrep handles a file that begins
+/// with the mark of another encoding.
 fn readable(bytes: Vec<u8>) -> Vec<u8> {
     let marked = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
     if marked || std::str::from_utf8(&bytes).is_ok() {
@@ -171,7 +172,7 @@ fn readable(bytes: Vec<u8>) -> Vec<u8> {
     latin1(&bytes).map_or(bytes, String::into_bytes)
 }
 
-/// A file as seen from the place that the model named.
+/// The name of a file relative to the path that the model wrote.
 fn named(place: &Path, shown: &str, file: &Path) -> String {
     match file.strip_prefix(place) {
         Ok(rest) if rest.as_os_str().is_empty() => shown.to_owned(),

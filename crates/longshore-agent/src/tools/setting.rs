@@ -1,4 +1,4 @@
-//! The sandbox of a command, depending on the command, the mode, and who allowed it.
+//! The sandbox of a command. It depends on the command, the mode and the permit.
 //!
 //! | command | writes in | except |
 //! |---|---|---|
@@ -23,16 +23,16 @@ use crate::git::quiet::{Quiet, ignored_names};
 use crate::sandbox::Sandbox;
 use longshore_drivers::host_io::files::locate;
 
-/// Why a command does not run where git's settings cannot be kept from it.
+/// The refusal of a command if git's settings cannot be protected from it.
 const UNTOLD: &str = "git does not tell its settings here: there are very many, or it waits for something. So they cannot \
      be kept from a command. Look at .git/config, or call the tool again with \"escalate\": true and a \"reason\"; a \
      person is asked first";
 
-/// What a setting depends on besides the command.
+/// The facts besides the command on which its setting depends.
 #[derive(Debug)]
 pub(super) struct CommandContext {
     pub(super) root: PathBuf,
-    /// Whether it is locked in at all.
+    /// Whether the command runs in a sandbox at all.
     pub(super) locked: bool,
     pub(super) network: bool,
     pub(super) permit: Permit,
@@ -72,8 +72,8 @@ impl CommandContext {
         }
     }
 
-    /// What it is locked into, and what it may not make of what is not there, which nothing can make read-only. None
-    /// when git does not tell what is to be kept.
+    /// The sandbox of a command that may write. Nothing can make missing files read-only, so the second part has the
+    /// missing files that the command may not create. Returns none if git does not report which files to protect.
     fn writing(&self, manner: &Manner) -> Option<(Sandbox, Option<Unmade>)> {
         let tree = || vec![self.root.clone()];
         let tree_and_shared = || tree().into_iter().chain(places::shared_folders(&self.root)).collect();
@@ -97,7 +97,7 @@ impl CommandContext {
     }
 }
 
-/// A folder for what commands that only read have to put somewhere, such as long lists to sort. Made when it is wanted.
+/// A folder for temporary files of commands that only read, such as long lists to sort. The first use creates it.
 #[derive(Debug, Default)]
 pub(super) struct Temporary {
     folder: OnceLock<Option<PathBuf>>,
@@ -117,7 +117,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if let Some(Some(folder)) = self.folder.get() {
-            // What is left is nobody's.
+            // A failure leaves only useless files behind.
             let _ = std::fs::remove_dir_all(folder);
         }
     }

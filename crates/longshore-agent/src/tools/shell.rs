@@ -18,16 +18,16 @@ use super::{Progress, ToolResult};
 use longshore_drivers::host_io::terminals::exit_of;
 use longshore_drivers::leash::{self, Group, Mark};
 
-/// How long a command may run when nothing else is said.
+/// How long a command may run by default.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a command may run at most.
 pub(super) const LONGEST: Duration = Duration::from_secs(3600);
-/// How much may wait to be heard before the command is made to wait, in bytes.
+/// How many bytes of output may wait for the machine. Beyond that, the command waits.
 const UNHEARD_LIMIT: usize = 256 * 1024;
-/// How long we wait for the last words of a command that ended while somebody else holds its pipe.
+/// How long to wait for the last output of a command that ended while another process holds its pipe.
 const LAST_WORDS_WITHIN: Duration = Duration::from_millis(200);
 
-/// What the model gives.
+/// The arguments of the model.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct ShellArguments {
     pub(super) command: Script,
@@ -35,15 +35,15 @@ pub(super) struct ShellArguments {
     pub(super) cwd: Option<String>,
     #[serde(default, alias = "timeout")]
     pub(super) timeout_ms: Option<u64>,
-    /// Whether it is to run outside of the sandbox.
+    /// Whether the command runs outside of the sandbox.
     #[serde(default, alias = "with_escalated_permissions")]
     pub(super) escalate: bool,
-    /// Why.
+    /// Why the command needs this.
     #[serde(default, alias = "justification")]
     pub(super) reason: Option<String>,
 }
 
-/// What to run.
+/// A command with its setting and its timeout.
 #[derive(Clone, Debug)]
 pub(super) struct ShellRun {
     pub(super) script: Script,
@@ -57,7 +57,7 @@ enum End {
     Cancelled,
 }
 
-/// Runs a command to its end.
+/// Runs a command until it ends.
 pub(super) async fn run(
     run: ShellRun,
     surroundings: &Surroundings,
@@ -75,13 +75,14 @@ pub(super) async fn run(
     result(&run, end, printed, group.left_behind(), began.elapsed())
 }
 
-/// Starts a command whose outputs both go into one pipe, so that they stay in order.
+/// Starts a command. Both outputs go into one pipe, so they stay in order.
 fn start(run: &ShellRun, surroundings: &Surroundings) -> io::Result<(Group, pipe::Receiver)> {
     let (reader, writer) = io::pipe()?;
     let mark = Mark::of_this_process().under();
     let mut process = run.script.process(&run.setting, surroundings, &mark)?;
     process.process_group(0).stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
-    // The process is dropped with our ends of the pipe that only the child may hold.
+    // The closure drops the command with the agent's copies of the pipe's writing end. Only the child may hold this
+    // end.
     let (child, holder) = leash::hold(move || process.spawn())?;
     Ok((Group::new(child, mark, holder)?, pipe::Receiver::from_owned_fd(reader.into())?))
 }
@@ -108,7 +109,7 @@ async fn hear(
             }
             place = progress.reserve(), if !unheard.is_empty() => match place {
                 Ok(place) => place.send(Progress::Output(std::mem::take(&mut unheard))),
-                // Nobody listens any more; the result still tells all.
+                // The receiver is gone. The result contains the whole output anyway.
                 Err(_) => {
                     listening = false;
                     unheard.clear();
@@ -120,9 +121,9 @@ async fn hear(
         }
     };
     match &end {
-        // The group is gone. Whoever left it may still hold the pipe and need not be waited for.
+        // The group has ended. A process that left it may still hold the pipe; the wait for it is bounded.
         End::Exited(_) => {}
-        // Who is stopped is stopped with all that it started, also what left the group.
+        // A stop also ends all processes that the command started, even if they left the group.
         End::TimedOut | End::Cancelled => group.end(),
     }
     let rest = async {
@@ -135,7 +136,7 @@ async fn hear(
     };
     let _ = tokio::time::timeout(LAST_WORDS_WITHIN, rest).await;
     if listening && !unheard.is_empty() {
-        // Fails when nobody listens any more.
+        // This fails if the receiver is gone.
         let _ = progress.send(Progress::Output(unheard)).await;
     }
     end

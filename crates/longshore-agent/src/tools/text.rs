@@ -6,23 +6,23 @@ use longshore_model::host_io::HostFault;
 
 use longshore_drivers::host_io::files::bytes_of;
 
-/// What some programs put before a text to say that it is UTF-8.
+/// The byte order mark, with which some programs mark a text as UTF-8.
 const MARK: &str = "\u{feff}";
 
-/// How a text is written.
+/// The encoding of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// UTF-8, and what a new file gets.
+    /// UTF-8. New files have this encoding.
     #[default]
     Plain,
-    /// UTF-8 after a mark.
+    /// UTF-8 with a byte order mark.
     Marked,
-    /// A byte for each character.
+    /// One byte per character.
     Latin1,
 }
 
 impl Encoding {
-    /// The text as its file holds it.
+    /// The bytes of a text in this encoding.
     pub(super) fn encode(self, path: &str, text: &str) -> Result<Vec<u8>, String> {
         match self {
             Self::Plain => Ok(text.as_bytes().to_vec()),
@@ -38,7 +38,7 @@ impl Encoding {
     }
 }
 
-/// The text of a file that was resolved, without a mark, and how it is written.
+/// The text of a resolved file without a byte order mark, and its encoding.
 pub(super) fn text_of(file: &Path, path: &str) -> Result<(String, Encoding), HostFault> {
     decode(bytes_of(file, path)?)
         .ok_or_else(|| HostFault::Unfit { path: path.to_owned(), fault: "is no text".to_owned() })
@@ -57,9 +57,9 @@ fn decode(bytes: Vec<u8>) -> Option<(String, Encoding)> {
     latin1(&bytes).map(|text| (text, Encoding::Latin1))
 }
 
-/// The text of bytes that are no UTF-8, if they are text.
+/// The text of bytes that are not UTF-8. Returns none if the bytes are no text.
 pub(super) fn latin1(bytes: &[u8]) -> Option<String> {
-    // Programs and images hold bytes that no text has.
+    // Programs and images contain bytes that do not occur in texts.
     let is_text = |byte: &u8| *byte >= b' ' && *byte != 0x7f || b"\t\n\r\x0c\x1b".contains(byte);
     bytes.iter().all(is_text).then(|| bytes.iter().map(|byte| char::from(*byte)).collect())
 }

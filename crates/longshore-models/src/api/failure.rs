@@ -7,30 +7,30 @@ use serde_json::Value;
 
 use super::moment;
 
-/// How much of a body that is no JSON is told.
+/// How many bytes of a body that is no JSON an error quotes.
 const TOLD: usize = 300;
 
-/// Something went wrong.
+/// The failure of a request to a model service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// What, for programs.
+    /// The kind, for programs.
     pub kind: FailureKind,
-    /// What, for people: in the service's own words, where it has some.
+    /// The message for people: the service's own text, if it sent one.
     pub message: String,
-    /// When the service accepts the next try.
+    /// How long to wait before the next try, if the service said so.
     pub retry_after: Option<Duration>,
 }
 
-/// What can go wrong.
+/// The kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
     /// Too many requests.
     RateLimited,
     /// The service is overloaded, or broken.
     Unavailable,
-    /// It cannot be reached.
+    /// The service cannot be reached.
     Network,
-    /// It stopped in the middle.
+    /// The answer broke off in the middle.
     Cut,
     /// The service sent something unreadable.
     Garbled,
@@ -38,14 +38,14 @@ pub enum FailureKind {
     TooLong,
     /// The key is wrong, or missing.
     Unauthorized,
-    /// The account has nothing left.
+    /// The account has no budget left.
     UsageLimit,
-    /// The service refuses, however often it is asked.
+    /// The service refuses the request, and would refuse it again.
     Refused,
 }
 
 impl FailureKind {
-    /// Whether asking again may help.
+    /// Whether a further try may succeed.
     pub fn may_pass(self) -> bool {
         match self {
             FailureKind::RateLimited
@@ -60,7 +60,7 @@ impl FailureKind {
         }
     }
 
-    /// In the words of the waist.
+    /// The code of this kind in events.
     pub fn code(self) -> TurnErrorCode {
         match self {
             FailureKind::RateLimited => TurnErrorCode::RateLimited,
@@ -75,7 +75,7 @@ impl FailureKind {
 }
 
 impl Failure {
-    /// Of a kind, with words.
+    /// A failure with a kind and a message.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), retry_after: None }
     }
@@ -85,7 +85,7 @@ impl Failure {
         Self::new(FailureKind::Cut, "the model's service broke off in the middle of its answer")
     }
 
-    /// The stream holds what cannot be read.
+    /// The stream contains unreadable data.
     pub(super) fn garbled(error: &serde_json::Error, data: &[u8]) -> Self {
         if let Some(said) = serde_json::from_slice(data).ok().filter(is_error) {
             return Self::in_stream(&said, FailureKind::Unavailable);
@@ -95,7 +95,7 @@ impl Failure {
         Self::new(FailureKind::Garbled, message)
     }
 
-    /// What the service answered instead of a stream.
+    /// The failure in an answer that is no stream.
     pub fn of_answer(status: u16, body: &str, retry_after: Option<Duration>) -> Self {
         let json: Value = serde_json::from_str(body).unwrap_or_default();
         let mut failure = Self::of_said(&json, kind_of_status(status));
@@ -107,7 +107,7 @@ impl Failure {
         failure
     }
 
-    /// What the service said in its stream under the name of an error, in whatever shape.
+    /// The failure in an error event of a stream, in any shape.
     pub(super) fn of_event(data: &[u8]) -> Self {
         match serde_json::from_slice::<Value>(data) {
             Ok(said) => Self::in_stream(&said, FailureKind::Unavailable),
@@ -115,7 +115,7 @@ impl Failure {
         }
     }
 
-    /// The same, read already.
+    /// The failure in a parsed error of a stream.
     pub(super) fn in_stream(said: &Value, otherwise: FailureKind) -> Self {
         let mut failure = Self::of_said(said, otherwise);
         if failure.message.is_empty() {
@@ -125,7 +125,7 @@ impl Failure {
         failure
     }
 
-    /// `{"error": ..}`, `{"error": {..}}`, a list of them, or the fields of an error as they are.
+    /// Reads `{"error": ..}`, `{"error": {..}}`, a list of such objects, or an object that is the error itself.
     fn of_said(said: &Value, otherwise: FailureKind) -> Self {
         let said = said.get(0).unwrap_or(said);
         let error = said.get("error").filter(|error| !error.is_null()).unwrap_or(said);
@@ -150,15 +150,15 @@ impl Failure {
     }
 }
 
-/// Whether what a service said in place of an answer is an error, though nothing names it one.
+/// Whether a value in place of an answer is an error, although its event has another name.
 pub(super) fn is_error(said: &Value) -> bool {
     let said = said.get(0).unwrap_or(said);
     let has = |key: &str| said.get(key).is_some_and(|value| !value.is_null());
     has("error") || said["object"] == "error" || said["type"] == "error" || has("message") || has("detail")
 }
 
-/// The words of an error: its message, what a list of details says, or itself. Who only passes on what another
-/// service said has that one's words besides.
+/// The text of an error: its message, its list of details, or itself. A service that passes on the error of another
+/// service adds that service's text.
 fn words_of(error: &Value) -> Option<String> {
     let detail = |detail: &Value| match detail {
         Value::String(text) => Some(text.clone()),
@@ -224,7 +224,7 @@ fn kind_of_word(word: &str) -> Option<FailureKind> {
     }
 }
 
-/// Words for what is wrong with a request, however often it is sent.
+/// Whether a code stands for a fault of the request itself, which does not pass.
 fn is_refusal(word: &str) -> bool {
     matches!(
         word,
@@ -238,7 +238,8 @@ fn is_refusal(word: &str) -> bool {
     )
 }
 
-/// Servers of one's own say it in words only, each in its own.
+/// Whether the text says that the conversation is too long. Servers that people run themselves say so only in words,
+/// each in its own.
 fn kind_of_message(message: &str) -> Option<FailureKind> {
     let message = message.to_ascii_lowercase();
     let too_long = [

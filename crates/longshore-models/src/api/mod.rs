@@ -41,20 +41,20 @@ use crate::history::{HistoryItem, HistoryPart};
 use crate::tool::ToolDefinition;
 use longshore_model::service::ModelApi;
 
-/// What the model is asked.
+/// A request to a model, in neutral form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NeutralRequest {
     /// The model.
     pub model: String,
     /// The system prompt.
     pub instructions: Arc<str>,
-    /// The conversation, in an order that every API takes.
+    /// The conversation, in an order that every API accepts.
     pub history: Vec<Arc<HistoryItem>>,
-    /// The tools that it may call.
+    /// The tools that the model may call.
     pub tools: Arc<[ToolDefinition]>,
-    /// How much it may write.
+    /// The limit of the answer, in tokens.
     pub max_output: Option<u64>,
-    /// How hard it thinks.
+    /// The reasoning effort.
     pub effort: Option<String>,
 }
 
@@ -63,41 +63,41 @@ pub struct NeutralRequest {
 pub enum Event<'a> {
     /// More text.
     Text(Cow<'a, str>),
-    /// The whole text; the streamed pieces are the same, or less.
+    /// The complete text. The streamed pieces are the same text, or a part of it.
     TextDone(Cow<'a, str>),
-    /// More of a thought.
+    /// A piece of a thought.
     Reasoning(Cow<'a, str>),
-    /// A thought is whole.
+    /// A complete thought.
     ReasoningDone {
-        /// What of it can be shown; what was streamed of it counts when it is empty.
+        /// The text to show. If it is empty, the streamed pieces are the text.
         text: String,
-        /// What the service needs to know it again.
+        /// The data by which the service recognises the thought later.
         data: Value,
     },
-    /// All text so far was a thought, as only its end shows. The thought is whole.
+    /// The whole text so far was a thought; only its end showed this. The thought is complete.
     ThoughtAloud {
-        /// What the service needs to know it again.
+        /// The data by which the service recognises the thought later.
         data: Value,
     },
-    /// A whole tool call.
+    /// A complete tool call.
     Call {
-        /// The model's name for it.
+        /// The model's id of the call.
         id: Option<String>,
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// JSON, if all went well.
+        /// The arguments, which should be JSON.
         arguments: String,
     },
-    /// What the answer used.
+    /// The usage of the answer.
     Usage(Usage),
-    /// The answer is whole.
+    /// The answer is complete.
     Ended(Finish),
-    /// It will not become whole.
+    /// The answer failed and stays incomplete.
     Failed(Failure),
 }
 
 impl Event<'_> {
-    /// The same, without a lifetime.
+    /// The same event without a lifetime.
     pub fn into_owned(self) -> Event<'static> {
         match self {
             Event::Text(text) => Event::Text(Cow::Owned(text.into_owned())),
@@ -118,11 +118,11 @@ impl Event<'_> {
 pub enum Finish {
     /// The answer is complete, or waits for the results of its calls.
     Done,
-    /// It may not write more.
+    /// The answer reached its limit.
     Length,
     /// The conversation has filled the model's window.
     Full,
-    /// The model wants to be asked to continue.
+    /// The model paused and expects a further request.
     Paused,
     /// The service filtered the answer.
     Filtered,
@@ -165,7 +165,7 @@ pub fn arguments_of(arguments: &str) -> Value {
     }
 }
 
-/// Arguments that some models encode twice, as a text that is an object, are that object.
+/// Decodes arguments that a model encoded twice, as a text that contains an object.
 fn plain_arguments(arguments: String) -> String {
     let inner = match arguments.trim_start().starts_with('"') {
         true => serde_json::from_str::<String>(&arguments).ok(),
@@ -175,37 +175,37 @@ fn plain_arguments(arguments: String) -> String {
     inner.filter(is_object).unwrap_or(arguments)
 }
 
-/// The longest name of a call that every API takes.
+/// The longest id of a call that every API accepts.
 const LONGEST_ID: usize = 64;
 
-/// A name of a call that every API takes: the one that its service gave it, or one that is made of it, always the same.
-/// Chat Completions takes any.
+/// An id of a call that every API accepts: the service's own id, or one that is derived from it and always the same.
+/// Chat Completions accepts any id.
 fn plain_id(id: &str) -> Cow<'_, str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !id.is_empty() && id.len() <= LONGEST_ID && id.chars().all(fits) {
         return Cow::Borrowed(id);
     }
-    // FNV-1a: it need not be secret, only the same in every process.
+    // FNV-1a: the hash need not be secret, only the same in every process.
     let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     Cow::Owned(format!("call_{hash:016x}"))
 }
 
-/// A name that every API takes, of whatever a model called.
+/// A tool name that every API accepts, for any name that a model wrote.
 pub fn name_of(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let name: String = name.chars().take(64).map(|c| if fits(c) { c } else { '_' }).collect();
     if name.is_empty() { "unnamed".to_owned() } else { name }
 }
 
-/// What of an attachment the model can look at.
+/// The form in which the model gets an attachment.
 enum AttachmentView<'a> {
     /// An image: its media type and its base64.
     Image(&'a str, &'a str),
-    /// An image elsewhere.
+    /// An image at a URL.
     ImageAt(&'a str),
-    /// No content; only its name is sent.
+    /// A text that mentions the attachment, without its content.
     Mention(String),
 }
 
@@ -224,7 +224,7 @@ fn view_of(attachment: &Attachment) -> AttachmentView<'_> {
     }
 }
 
-/// The words of a message.
+/// The text of a message.
 fn words(content: &[HistoryPart]) -> String {
     let words = content.iter().filter_map(|part| match part {
         HistoryPart::InputText { text } | HistoryPart::OutputText { text } => Some(text.as_str()),
@@ -233,26 +233,26 @@ fn words(content: &[HistoryPart]) -> String {
     words.collect::<Vec<_>>().join("\n")
 }
 
-/// How a summary is told.
+/// The text of a summary for the model.
 fn summary(text: &str) -> String {
     format!("The conversation so far was long and is summed up here. Go on from it.\n\n{text}")
 }
 
-/// What of the input was cached, as both APIs of OpenAI say it.
+/// The cached part of the input, as both OpenAI APIs report it.
 #[derive(serde::Deserialize)]
 struct InputDetails {
     #[serde(default)]
     cached_tokens: Option<u64>,
 }
 
-/// What of the output was thought, as both APIs of OpenAI say it.
+/// The reasoning part of the output, as both OpenAI APIs report it.
 #[derive(serde::Deserialize)]
 struct OutputDetails {
     #[serde(default)]
     reasoning_tokens: Option<u64>,
 }
 
-/// Reads JSON that borrows from its text, or says what is wrong.
+/// Parses JSON that borrows from its text.
 fn parse<'a, T: serde::Deserialize<'a>>(data: &'a [u8]) -> Result<T, Failure> {
     serde_json::from_slice(data).map_err(|error| Failure::garbled(&error, data))
 }

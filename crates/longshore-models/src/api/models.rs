@@ -3,7 +3,7 @@
 use longshore_model::capability::ModelInfo;
 use serde_json::Value;
 
-/// Reads a list: `{"data": [..]}`, `{"models": [..]}`, both at once as llama.cpp has it, or the list itself.
+/// Reads a list: `{"data": [..]}`, `{"models": [..]}`, both at once as llama.cpp sends it, or the list itself.
 pub fn models_of(body: &str) -> Result<Vec<ModelInfo>, String> {
     let body: Value = serde_json::from_str(body).map_err(|error| error.to_string())?;
     let list = |value: &Value| value.as_array().filter(|list| !list.is_empty()).cloned();
@@ -19,7 +19,7 @@ pub fn models_of(body: &str) -> Result<Vec<ModelInfo>, String> {
     Ok(models)
 }
 
-/// A model of which only the name is known.
+/// A model of which only the id is known.
 pub fn model_called(id: &str) -> ModelInfo {
     let (description, efforts) = (String::new(), Vec::new());
     ModelInfo { id: id.to_owned(), title: id.to_owned(), description, default: false, efforts }
@@ -32,8 +32,8 @@ fn model(listed: &Value) -> Option<ModelInfo> {
     Some(ModelInfo { title, efforts: efforts(listed), ..model_called(id) })
 }
 
-/// How hard a model can be told to think, where its service says so: a list of words, or of objects with one, or what
-/// is supported of the words that there are.
+/// The reasoning efforts that a service lists for a model: a list of words, a list of objects with a word, or an object
+/// that says for each known word whether it is supported.
 fn efforts(listed: &Value) -> Vec<String> {
     let lists = ["supported_reasoning_levels", "supported_reasoning_efforts", "supported_efforts"];
     let list = lists.into_iter().find_map(|key| listed[key].as_array());

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-/// By these words the time follows.
+/// The phrases before the time.
 const BEFORE: [&str; 4] = ["try again in ", "retry in ", "try again after ", "retry after "];
 
-/// The header `Retry-After`: seconds, or a date, given the seconds since 1970.
+/// Reads the header `Retry-After`: seconds, or a date. `now` is the current time in seconds since 1970.
 pub fn retry_after(header: &str, now: i64) -> Option<Duration> {
     let header = header.trim();
     if let Ok(seconds) = header.parse::<f64>() {
@@ -56,7 +56,7 @@ fn moment(date: &str) -> Option<i64> {
     let year: i64 = words.next()?.parse().ok()?;
     let mut clock = words.next()?.splitn(3, ':').map(|part| part.parse::<i64>().ok());
     let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
-    // Days since 1970, by counting years from March on, so that the leap day is the last of them.
+    // The days since 1970. Years count from March, so the leap day is the last day of a year.
     let years = if month <= 2 { year - 1 } else { year };
     let era = years.div_euclid(400);
     let year_of_era = years.rem_euclid(400);

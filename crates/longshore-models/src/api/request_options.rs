@@ -5,35 +5,35 @@ use serde_json::{Value, json};
 use super::strict::Strict;
 use super::{chat, turns};
 
-/// The options of a request. What an API has no word for is left out of its body.
+/// The options of a request. Options that an API does not know are left out of its body.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestOptions {
-    /// Whether tools are called.
+    /// Whether the model calls tools.
     pub tool_choice: Option<ToolChoice>,
-    /// Whether an answer may hold several calls.
+    /// Whether an answer may contain several calls.
     pub parallel_calls: Option<bool>,
-    /// How much it is left to chance.
+    /// The sampling temperature.
     pub temperature: Option<f64>,
-    /// The same, in another measure.
+    /// The limit of nucleus sampling.
     pub top_p: Option<f64>,
-    /// Words before which the answer ends.
+    /// Texts before which the answer ends.
     pub stop: Vec<String>,
     /// The form that the answer must have.
     pub format: Option<Format>,
-    /// What the service insists on.
+    /// The rules that the service enforces.
     pub strict: Strict,
 }
 
-/// Whether tools are called.
+/// Whether the model calls tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// As the model likes.
+    /// The model decides.
     Auto,
-    /// They are not.
+    /// The model calls no tool.
     Never,
-    /// At least one is.
+    /// The model calls at least one tool.
     Must,
-    /// This one is.
+    /// The model calls this tool.
     Tool(String),
 }
 
@@ -44,11 +44,11 @@ pub enum Format {
     Json,
     /// JSON that fits a schema.
     Schema {
-        /// What the schema is called.
+        /// The name of the schema.
         name: String,
         /// The schema.
         schema: Value,
-        /// Whether the service makes sure of it.
+        /// Whether the service enforces the schema.
         strict: bool,
     },
 }
@@ -132,7 +132,7 @@ impl RequestOptions {
     }
 }
 
-/// A choice between tools where there are none is refused by some.
+/// Whether the request has tools. Some services refuse a tool choice without tools.
 fn has_tools(body: &Value) -> bool {
     body.get("tools").is_some()
 }

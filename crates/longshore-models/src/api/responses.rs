@@ -56,7 +56,7 @@ pub(super) fn body(request: &NeutralRequest) -> Value {
     body
 }
 
-/// Speakers take turns here too: a server of one's own gives the items to a template that may insist on it.
+/// The roles alternate here too: a self-hosted server gives the items to a template that may require it.
 fn put(input: &mut Vec<Value>, mut item: Value) {
     match input.last_mut().filter(|last| last["role"] == "user" && item["role"] == "user") {
         Some(last) => {
@@ -120,7 +120,7 @@ fn shown(view: AttachmentView<'_>) -> Value {
     json!({ "type": "input_image", "image_url": url })
 }
 
-/// What is read of an event, where it lies.
+/// The fields of an event that are read. Texts borrow from the input.
 #[derive(Deserialize)]
 struct ResponsesEvent<'a> {
     #[serde(rename = "type", borrow, default)]
@@ -192,12 +192,12 @@ struct ThoughtPart {
     index: Option<u64>,
 }
 
-/// Reads one answer. Every item comes whole when it is done, or at the latest with the end.
+/// Reads one answer. Every item is emitted when it is complete, at the latest at the end of the answer.
 #[derive(Debug, Default)]
 pub(super) struct ResponsesReader {
-    /// How many items of each kind are done.
+    /// How many items of each kind are complete.
     done: HashMap<String, usize>,
-    /// The part of a thought that was told last.
+    /// The part of a thought to which the last piece belongs.
     part: Option<ThoughtPart>,
 }
 
@@ -218,7 +218,7 @@ impl ResponsesReader {
                 let is_summary = kind.contains("summary");
                 let index = if is_summary { event.summary_index } else { event.content_index };
                 let part = ThoughtPart { item: event.output_index, is_summary, index };
-                // Parts of one thought are held apart by an empty line, as they are when it is whole.
+                // An empty line separates the parts of a thought, as in the complete thought.
                 if self.part.replace(part).is_some_and(|last| last != part && last.item == part.item) {
                     tell(Event::Reasoning(Cow::Borrowed("\n\n")));
                 }
@@ -240,7 +240,7 @@ impl ResponsesReader {
         }
     }
 
-    /// All of the answer in one body.
+    /// Reads the whole answer from one body.
     pub(super) fn whole(&mut self, body: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
         let response: Response<'_> = match parse(body) {
             Ok(response) => response,
@@ -257,7 +257,7 @@ impl ResponsesReader {
         self.ended(&kind, response, tell);
     }
 
-    /// The answer is over. What it holds and no event has told is told now.
+    /// The end of the answer. Emits the items that no event has contained.
     fn ended(&mut self, kind: &str, response: Response<'_>, tell: &mut dyn FnMut(Event<'_>)) {
         let Response { usage, error, incomplete_details, output, .. } = response;
         if kind == "response.failed" {
@@ -323,7 +323,7 @@ enum ResponsesItem {
     Other,
 }
 
-/// An item is whole, and acted on at once.
+/// Emits a complete item.
 fn done(item: &RawValue, tell: &mut dyn FnMut(Event<'_>)) {
     let texts = |parts: &[Value], between: &str| {
         let text =
@@ -352,7 +352,7 @@ fn done(item: &RawValue, tell: &mut dyn FnMut(Event<'_>)) {
             let text = if shown.is_empty() { texts(&content.unwrap_or_default(), "\n\n") } else { shown };
             let mut data: Value = serde_json::from_str(item.get()).unwrap_or_default();
             if let Some(data) = data.as_object_mut() {
-                // What the service says of its progress is nothing that it wants to hear.
+                // The service sends these fields, but does not expect them back.
                 data.remove("status");
                 data.remove("content");
             }

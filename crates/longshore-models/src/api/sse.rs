@@ -1,36 +1,36 @@
 //! Parses server-sent events from bytes in any pieces.
 //!
-//! A line ends with a line feed, a carriage return, or both. Data inside one piece is read in place; only
-//! data across two pieces is copied. The parser skips comments and ids. Of the event names only `error`
-//! matters: these services say everything else in the data.
+//! A line ends with a line feed, a carriage return, or both. Data inside one piece is read in place; only data across
+//! two pieces is copied. The parser skips comments and ids. Of the event names, only `error` matters: these services
+//! have everything else in the data.
 
 use super::failure::{Failure, FailureKind};
 
-/// How long an event may be.
+/// The maximal length of an event, in bytes.
 pub(super) const LONGEST: usize = 32 << 20;
 
-/// An event.
+/// One server-sent event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SseMessage<'a> {
-    /// It is named `error`.
+    /// Whether the event has the name `error`.
     pub(super) is_error: bool,
     pub(super) data: &'a [u8],
 }
 
-/// Cuts events.
+/// Splits bytes into events.
 #[derive(Debug, Default)]
 pub(super) struct SseDecoder {
-    /// The beginning of a line that has not ended.
+    /// The beginning of an unfinished line.
     rest: Vec<u8>,
-    /// The last line ended with a carriage return: a line feed that comes next is part of its end.
+    /// Whether the last line ended with a carriage return. Then a following line feed belongs to that line's end.
     after_return: bool,
-    /// The data of an event that has not ended.
+    /// The data of an unfinished event.
     data: Vec<u8>,
     has_data: bool,
     is_error: bool,
 }
 
-/// What a line says.
+/// The meaning of a line.
 enum SseLine<'a> {
     Blank,
     Data(&'a [u8]),
@@ -39,10 +39,10 @@ enum SseLine<'a> {
 }
 
 impl SseDecoder {
-    /// More bytes. Gives each event that ended.
+    /// Takes more bytes, and emits each complete event.
     pub(super) fn feed(&mut self, bytes: &[u8], mut tell: impl FnMut(SseMessage<'_>)) -> Result<(), Failure> {
         let mut bytes = bytes;
-        // The first line of data of an event, where it lies.
+        // The first data line of an event, as a slice of the input.
         let mut lying: Option<&[u8]> = None;
         loop {
             if self.after_return && !bytes.is_empty() {
@@ -76,7 +76,7 @@ impl SseDecoder {
         Ok(())
     }
 
-    /// There are no more bytes: what is left is an event, if it has data.
+    /// The end of the stream: the rest is an event, if it has data.
     pub(super) fn end(&mut self, mut tell: impl FnMut(SseMessage<'_>)) {
         let rest = std::mem::take(&mut self.rest);
         if !rest.is_empty() {
@@ -183,7 +183,7 @@ mod tests {
         prop::collection::vec(event, 0..6).prop_map(|events| {
             let (mut bytes, mut expected) = (Vec::new(), Vec::new());
             for (lines, is_error, end) in events {
-                // A blank after a line that ends with a lone carriage return must not look like the rest of its end.
+                // A blank line after a lone carriage return must not look like the second half of that line end.
                 let end = if end == "\n" { "\r\n" } else { end };
                 let texts: Vec<&str> = lines.iter().map(|(text, _)| text.as_str()).collect();
                 if is_error {

@@ -1,4 +1,4 @@
-//! One answer as its bytes arrive: events, or one body from services that do not stream.
+//! Reads one answer as its bytes arrive: events, or one body from services that do not stream.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use super::{Event, messages, plain_arguments, responses};
 use crate::tool::ToolDefinition;
 use longshore_model::service::ModelApi;
 
-/// What some services put before all they say.
+/// The mark that some services put before the answer.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// How long one answer may be on the wire. All that it thinks and calls is kept until it is over.
+/// The maximal size of an answer on the wire. Its thoughts and calls stay in memory until it ends.
 const ANSWER_BYTES: usize = 64 << 20;
 
 /// Reads one answer as it streams.
@@ -24,13 +24,13 @@ pub struct Stream {
     over: bool,
 }
 
-/// How an answer comes. Its first bytes tell, whatever its headers say.
+/// The form of an answer. Its first bytes decide, because the headers can be wrong.
 #[derive(Debug)]
 enum Form {
-    /// These bytes do not tell yet.
+    /// The first bytes, which do not decide yet.
     Unknown(Vec<u8>),
     Events(sse::SseDecoder),
-    /// So much of one body.
+    /// The body so far.
     Body(Vec<u8>),
 }
 
@@ -42,12 +42,12 @@ enum AnswerReader {
 }
 
 impl Stream {
-    /// A stream that has not begun, of a service that was offered no tools.
+    /// An empty stream for a request without tools.
     pub fn new(api: ModelApi) -> Self {
         Self::offering(api, &[].into())
     }
 
-    /// A stream that has not begun, of a service that was offered these tools.
+    /// An empty stream for a request with these tools.
     pub fn offering(api: ModelApi, tools: &Arc<[ToolDefinition]>) -> Self {
         let reader = match api {
             ModelApi::Chat => AnswerReader::Chat(Box::new(chat::ChatReader::new(Arc::clone(tools)))),
@@ -57,7 +57,7 @@ impl Stream {
         Self { form: Form::Unknown(Vec::new()), reader, bytes: 0, over: false }
     }
 
-    /// Whether the answer has ended, well or not.
+    /// Whether the answer has ended, successfully or not.
     pub fn is_over(&self) -> bool {
         self.over
     }
@@ -107,7 +107,7 @@ impl Stream {
         }
     }
 
-    /// There are no more bytes.
+    /// The end of the bytes.
     pub fn end(&mut self, mut tell: impl FnMut(Event<'_>)) {
         let Self { form, reader, over, .. } = self;
         match form {
@@ -134,7 +134,7 @@ enum Begins {
     Body(usize),
 }
 
-/// How an answer begins, and where. Empty lines before it only say that somebody is still there.
+/// The form and the first byte of an answer. Empty lines before it only keep the connection alive.
 fn begins(head: &[u8]) -> Begins {
     if head.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(head) {
         return Begins::Unknown;
@@ -144,7 +144,7 @@ fn begins(head: &[u8]) -> Begins {
     match rest.iter().position(|byte| !byte.is_ascii_whitespace()) {
         None if rest.len() > sse::LONGEST => Begins::Events(head.len()),
         None => Begins::Unknown,
-        // A list holds errors, as Google tells them.
+        // A list contains errors, as Google sends them.
         Some(at) if matches!(rest.get(at), Some(b'{' | b'[')) => Begins::Body(marked + at),
         Some(at) => Begins::Events(marked + at),
     }
@@ -186,7 +186,7 @@ impl AnswerReader {
         }
     }
 
-    /// The answer is one body.
+    /// Reads an answer that is one body.
     fn whole(&mut self, body: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
         match self {
             AnswerReader::Chat(reader) => reader.read(body, tell),
@@ -195,7 +195,7 @@ impl AnswerReader {
         }
     }
 
-    /// The stream ended without saying so. Some services do that after all was said.
+    /// Handles a stream that ended without its last event. Some services close the stream after a complete answer.
     fn end(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
         match self {
             AnswerReader::Chat(reader) => reader.end(tell),

@@ -1,27 +1,27 @@
-//! Rules that some services enforce and others do not know. A refusal reveals such a rule: the request is
-//! repeated once in the required form, and all later requests have that form.
+//! Rules that some services enforce and others do not know. A refusal reveals such a rule: the client repeats the
+//! request once in the required form, and sends all later requests in that form.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::failure::Failure;
 
-/// What a service insists on.
+/// The rules that a service enforces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strict {
     /// Roles must alternate, and a user message right after results counts as none (templates of Mistral and
     /// Gemma).
     pub turns: bool,
-    /// Every answer comes back with a thought, also one that had none (DeepSeek, Kimi).
+    /// Every answer in the history needs a thought, also an answer that had none (DeepSeek, Kimi).
     pub thoughts: bool,
-    /// Calls must come back signed, also calls that the service never signed (Gemini).
+    /// Every call in the history needs a signature, also a call that the service never signed (Gemini).
     pub signatures: bool,
 }
 
 impl Strict {
-    /// How to ask a service that refused the request. None if the refusal has another reason, or if nothing
-    /// would help.
+    /// The rules for the next try after a refusal. Returns none if the refusal has another reason, or reveals nothing
+    /// new.
     pub fn after(self, refusal: &Failure) -> Option<Self> {
-        // The kind does not count: who says it may call it a fault of the request, or of the server.
+        // The kind of the failure does not matter: services report such a rule as a client's or as a server's fault.
         let said = refusal.message.to_ascii_lowercase();
         let has = |words: &str| said.contains(words);
         let alternate = ["must alternate", "should alternate", "be alternating"];
@@ -42,17 +42,17 @@ impl Strict {
     }
 }
 
-/// What a service was found to insist on, for all who ask it.
+/// The rules that a service is known to enforce, shared by all requests to it.
 #[derive(Debug, Default)]
 pub struct SharedStrict(Mutex<Strict>);
 
 impl SharedStrict {
-    /// All that is known.
+    /// All known rules.
     pub fn known(&self) -> Strict {
         *self.lock()
     }
 
-    /// This is known besides.
+    /// Adds rules.
     pub fn learn(&self, strict: Strict) {
         let mut known = self.lock();
         *known = known.and(strict);
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn what_a_service_insists_on_is_known_by_its_words_whatever_their_status() {
         let refusals = [
-            // llama.cpp, whose older builds take a template that raises for a fault of their own.
+            // llama.cpp. Older builds report an exception of the template as their own fault.
             (
                 500,
                 r#"{"error":{"code":500,"message":"Value is not callable: After the optional system message, conversation roles must alternate user/assistant/user/assistant/...","type":"server_error"}}"#,
@@ -85,7 +85,7 @@ mod tests {
                 r#"{"error":{"code":400,"message":"Error: Jinja Exception: Conversation roles must alternate user/assistant/user/assistant/...","type":"invalid_request_error"}}"#,
                 TURNS,
             ),
-            // Mistral's own service, as it is and passed on by others.
+            // Mistral's own service, directly and through other services.
             (
                 400,
                 r#"{"object":"error","message":"Unexpected role 'user' after role 'tool'","type":"invalid_request_message_order","param":null,"code":"3230"}"#,

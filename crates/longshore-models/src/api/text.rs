@@ -1,11 +1,11 @@
-//! A text that is borrowed from the input if the input has it unescaped.
+//! A text that borrows from the input if the input has no escapes in it.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A text, which some services write otherwise: as a list of parts, or arguments as an object.
+/// A text. Some services send a list of parts instead, or send arguments as an object.
 #[derive(Default, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Text<'a>(#[serde(borrow, deserialize_with = "text")] pub(super) Cow<'a, str>);

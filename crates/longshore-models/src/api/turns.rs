@@ -1,12 +1,12 @@
-//! Moves a user message that follows tool results into the last result, for services that require it: some
-//! chat templates do not count calls and results as turns, so two user turns would be adjacent.
+//! Moves a user message that follows tool results into the last result, for services that require it. Some chat
+//! templates do not count calls and results as turns, so two user turns would be adjacent.
 
 use serde_json::{Value, json};
 
-/// What stands for an image where only words can.
+/// The replacement for an image in a field that takes only text.
 const IMAGE: &str = "[an image, which cannot be shown here]";
 
-/// In the messages of Chat Completions, whose results are words.
+/// Joins the messages of Chat Completions, whose results are texts.
 pub(super) fn in_chat(body: &mut Value) {
     join(&mut body["messages"], |result, next| {
         let fits = result["role"] == "tool" && next["role"] == "user";
@@ -19,7 +19,7 @@ pub(super) fn in_chat(body: &mut Value) {
     });
 }
 
-/// In the items of Responses.
+/// Joins the items of Responses.
 pub(super) fn in_responses(body: &mut Value) {
     join(&mut body["input"], |result, next| {
         let fits = result["type"] == "function_call_output" && next["role"] == "user";
@@ -42,7 +42,7 @@ pub(super) fn in_responses(body: &mut Value) {
     });
 }
 
-/// In the blocks of Messages.
+/// Joins the blocks of Messages.
 pub(super) fn in_messages(body: &mut Value) {
     for message in body["messages"].as_array_mut().into_iter().flatten() {
         let Some(blocks) = message["content"].as_array_mut() else { continue };
@@ -67,7 +67,7 @@ pub(super) fn in_messages(body: &mut Value) {
     }
 }
 
-/// Lets each thing of a list take in the one that follows it.
+/// Joins adjacent entries of a list for which `take_in` succeeds.
 fn join(list: &mut Value, take_in: impl Fn(&mut Value, &mut Value) -> Option<()>) {
     let Some(list) = list.as_array_mut() else { return };
     let mut all: Vec<Value> = Vec::with_capacity(list.len());
@@ -79,7 +79,7 @@ fn join(list: &mut Value, take_in: impl Fn(&mut Value, &mut Value) -> Option<()>
     *list = all;
 }
 
-/// The words of parts, and what is none.
+/// Splits parts into their joined text and the other parts.
 fn apart(all: Vec<Value>) -> (String, Vec<Value>) {
     let (words, shown): (Vec<Value>, Vec<Value>) = all.into_iter().partition(|part| part["text"].is_string());
     let words: Vec<&str> = words.iter().filter_map(|part| part["text"].as_str()).collect();

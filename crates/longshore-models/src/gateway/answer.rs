@@ -1,8 +1,8 @@
 //! Neutral events in a strict order, for the writers of each API.
 //!
-//! Services differ in what they repeat and what they leave out: texts with and without an end, thoughts
-//! without data, calls without a name. Here every block ends before the next begins, and every call has an id
-//! that no other call of the conversation has.
+//! Services differ in what they repeat and what they leave out: texts with and without an end, thoughts without data,
+//! calls without a name. Here every block ends before the next begins, and every call has an id that no other call of
+//! the conversation has.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -17,49 +17,49 @@ use super::sealed::{self, Service};
 use super::tools::{ClientTool, Tools};
 use super::{chat, messages, responses};
 
-/// What an answer says of itself.
+/// The id and the time of an answer.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    /// What no other answer is called.
+    /// The id, which no other answer has.
     pub id: String,
-    /// When it was asked for, in seconds since 1970.
+    /// The time of the request, in seconds since 1970.
     pub created_at: i64,
 }
 
-/// What of an answer comes in pieces.
+/// The kinds of content that arrive in pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextKind {
     Text,
     Thought,
 }
 
-/// A call, whole.
+/// A complete call.
 #[derive(Debug)]
 pub(super) struct GatewayCall {
     pub(super) id: String,
     pub(super) tool: ClientTool,
-    /// As the model wrote them; `{}` where it wrote nothing.
+    /// The arguments as the model wrote them; `{}` if it wrote none.
     pub(super) arguments: String,
 }
 
-/// Writes an answer in the words of one API, both as a stream and as one body.
+/// Writes an answer in the form of one API, both as a stream and as one body.
 pub(super) trait Write: Send {
-    /// Before anything is said.
+    /// Begins the answer.
     fn start(&mut self);
     fn begin(&mut self, what: TextKind);
     fn more(&mut self, what: TextKind, text: &str);
-    /// All of `text` was said. A thought comes with what its service needs to know it again.
+    /// Ends a block whose whole text is `text`. The seal of a thought has the data by which the service recognises it.
     fn end(&mut self, what: TextKind, text: &str, seal: &str);
     fn call(&mut self, call: &GatewayCall);
     fn finish(&mut self, finish: Finish, usage: &Usage);
     fn fail(&mut self, failure: &Failure);
-    /// The frames since the last time.
+    /// The frames since the last call.
     fn frames(&mut self) -> String;
-    /// All of it as one body, once it is finished.
+    /// The finished answer as one body.
     fn whole(&self) -> Value;
 }
 
-/// An answer that is being written.
+/// The answer of the gateway to one request.
 pub struct GatewayAnswer {
     writer: Box<dyn Write>,
     service: Service,
@@ -73,7 +73,7 @@ pub struct GatewayAnswer {
 }
 
 impl GatewayAnswer {
-    /// The answer of a service to `request`, in the words of `api`.
+    /// The answer of a service to `request`, in the form of `api`.
     pub fn new(api: ModelApi, service: Service, request: ModelRequest, exchange: Exchange) -> Self {
         let ModelRequest { request, tools, calls, tells_usage, .. } = request;
         let id = exchange.id.clone();
@@ -86,7 +86,7 @@ impl GatewayAnswer {
         Self { writer, service, tools, calls, id, open: None, usage, started: false, failure: None }
     }
 
-    /// The service says something.
+    /// Handles an event of the service.
     pub fn tell(&mut self, event: Event<'_>) {
         if !self.started {
             self.started = true;
@@ -102,12 +102,12 @@ impl GatewayAnswer {
             Event::ReasoningDone { text, data } => {
                 self.rest(TextKind::Thought, &text);
                 if self.open.as_ref().is_none_or(|(what, _)| *what != TextKind::Thought) {
-                    // It cannot be shown, but it must be sent again.
+                    // The thought has no text to show, but the client must send it again.
                     self.open(TextKind::Thought);
                 }
                 self.close(Some(data));
             }
-            // The client has read it as words, and gives it back as words.
+            // The client got this thought as text, and sends it back as text.
             Event::ThoughtAloud { .. } => self.close(None),
             Event::Call { id, name, arguments } => {
                 self.close(None);
@@ -128,12 +128,12 @@ impl GatewayAnswer {
         }
     }
 
-    /// What was written since the last time, as it stands on the wire.
+    /// The frames since the last call, as bytes for the wire.
     pub fn frames(&mut self) -> String {
         self.writer.frames()
     }
 
-    /// The whole answer as one body, or why there is none.
+    /// The whole answer as one body, or the failure.
     pub fn whole(self) -> Result<Value, Failure> {
         match self.failure {
             Some(failure) => Err(failure),
@@ -160,7 +160,7 @@ impl GatewayAnswer {
         self.writer.more(what, &text);
     }
 
-    /// What of a whole text was not said in pieces.
+    /// Adds the part of a complete text that did not arrive in pieces.
     fn rest(&mut self, what: TextKind, whole: &str) {
         match &self.open {
             Some((open, said)) if *open == what => {
@@ -173,7 +173,7 @@ impl GatewayAnswer {
 
     fn close(&mut self, data: Option<Value>) {
         let Some((what, said)) = self.open.take() else { return };
-        // A thought is sealed even when nothing came with it: clients take an empty seal for a fault.
+        // The gateway also seals a thought without data, because clients treat an empty seal as an error.
         let seal = match what {
             TextKind::Text => String::new(),
             TextKind::Thought => sealed::seal(&self.service, data.unwrap_or_default()),
@@ -181,7 +181,7 @@ impl GatewayAnswer {
         self.writer.end(what, &said, &seal);
     }
 
-    /// A name that no other call of the conversation has: the model's own, where it is one.
+    /// An id that no other call of the conversation has: the model's own id, if possible.
     fn name(&mut self, given: Option<String>) -> String {
         let own = (1..).map(|number: u32| format!("call_{}_{number}", self.id));
         let mut names = given.filter(|id| !id.is_empty()).into_iter().chain(own);

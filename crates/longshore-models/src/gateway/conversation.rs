@@ -8,38 +8,38 @@ use longshore_model::command::{Attachment, AttachmentSource};
 
 use super::sealed::SealedData;
 
-/// What Claude Code tells of itself to its own service, in every request otherwise: a local model could never use its
-/// cache for what comes after.
+/// Claude Code puts this line with data for its own service into every request, each time with other content. A local
+/// model could then never use its cache for the rest.
 const OF_NO_USE: &str = "x-anthropic-billing-header:";
 
-/// A conversation that is being told.
+/// A conversation while its messages are added.
 #[derive(Default)]
 pub(super) struct Conversation {
     instructions: Vec<String>,
     history: History,
-    /// What a person said last, as long as nobody else has spoken since.
+    /// The last message of a user, as long as no other role follows.
     words: Option<Vec<HistoryPart>>,
-    /// What the maker of the client says in the middle, on its way to the next words of a person.
+    /// System messages from the middle of the conversation, which wait for the next user message.
     asides: Vec<HistoryPart>,
-    /// Which answer of the model is being told.
+    /// The number of the current answer of the model.
     step: u64,
     in_answer: bool,
-    /// The name of each call, by the one that the client gave it last. Some use one twice.
+    /// The id of each call in the history, by the client's id. If a client uses an id twice, the later call counts.
     calls: HashMap<String, String>,
     used: HashSet<String>,
 }
 
-/// A conversation up to the answer that is asked for.
+/// The conversation before the requested answer.
 pub(super) struct Prior {
     pub(super) instructions: Arc<str>,
     pub(super) history: Vec<Arc<HistoryItem>>,
-    /// The names of all calls in it.
+    /// The ids of all calls in the conversation.
     pub(super) calls: HashSet<String>,
 }
 
 impl Conversation {
-    /// What the model is told by whoever made the client. At the beginning it is what the model is told about itself.
-    /// Later it stands in front of the words of a person, which stay the last: many models take nothing else there.
+    /// Adds a system message. At the beginning it belongs to the system prompt. Later it goes before the next user
+    /// message, which stays the last message: many models accept nothing else there.
     pub(super) fn system(&mut self, text: &str) {
         if text.trim().is_empty() || text.starts_with(OF_NO_USE) {
             return;
@@ -52,7 +52,7 @@ impl Conversation {
         }
     }
 
-    /// A person speaks.
+    /// Adds a user message.
     pub(super) fn user(&mut self, content: Vec<HistoryPart>) {
         if content.is_empty() {
             return;
@@ -69,7 +69,7 @@ impl Conversation {
         self.history.push(HistoryItem::Message { role: Role::User, step: 0, prompt: None, content });
     }
 
-    /// Somebody else speaks now.
+    /// Adds the held user message to the history, because another role follows.
     fn close(&mut self) {
         if let Some(words) = self.words.take() {
             let mut content = std::mem::take(&mut self.asides);
@@ -78,7 +78,7 @@ impl Conversation {
         }
     }
 
-    /// The same, and what was said aside cannot wait for a person any longer.
+    /// Adds the held user message, and system messages that can no longer wait for one.
     fn close_all(&mut self) {
         self.close();
         let asides = std::mem::take(&mut self.asides);
@@ -88,7 +88,7 @@ impl Conversation {
         }
     }
 
-    /// The model spoke.
+    /// Adds text of the model.
     pub(super) fn assistant(&mut self, text: &str) {
         if !text.is_empty() {
             let step = self.answer();
@@ -96,7 +96,7 @@ impl Conversation {
         }
     }
 
-    /// The model thought. What its service gave us to know it again is given back; other thoughts are of no use to it.
+    /// Adds a thought. Its sealed data goes back to the service; a thought without such data has no use there.
     pub(super) fn thought(&mut self, sealed: Option<SealedData>) {
         if let Some(SealedData { api, from, data }) = sealed {
             let step = self.answer();
@@ -104,7 +104,7 @@ impl Conversation {
         }
     }
 
-    /// The model called a tool, by the name under which that is offered.
+    /// Adds a call. The name is the one under which the service knows the tool.
     pub(super) fn call(&mut self, id: &str, name: String, arguments: String) {
         let step = self.answer();
         let call_id = (1..)
@@ -116,7 +116,7 @@ impl Conversation {
         self.history.push(HistoryItem::FunctionCall { step, call_id, name, arguments });
     }
 
-    /// What came of a call.
+    /// Adds the result of a call.
     pub(super) fn result(&mut self, id: &str, output: Output) {
         self.close();
         self.in_answer = false;
@@ -143,17 +143,17 @@ impl Conversation {
     }
 }
 
-/// A text of a person.
+/// A text of a user.
 pub(super) fn words(text: &str) -> Option<HistoryPart> {
     (!text.is_empty()).then(|| HistoryPart::InputText { text: text.to_owned() })
 }
 
-/// What is elsewhere and is looked at.
+/// The media type of an image at a URL.
 pub(super) const IMAGE: &str = "image/*";
-/// What is elsewhere and is not.
+/// The media type of another file at a URL.
 pub(super) const FILE: &str = "application/octet-stream";
 
-/// An image or another file by its address: `data:image/png;base64,..`, or elsewhere.
+/// An image or another file from its URL: a `data:` URL contains it, another URL names it.
 pub(super) fn attached(url: &str, elsewhere: &str, name: Option<&str>) -> Attachment {
     let here = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     let (media_type, source) = match here {
@@ -163,7 +163,7 @@ pub(super) fn attached(url: &str, elsewhere: &str, name: Option<&str>) -> Attach
     Attachment { name: name.map(str::to_owned), media_type: media_type.to_owned(), source }
 }
 
-/// What came of a call, of parts that are texts and attachments.
+/// The result of a call, from texts and attachments.
 pub(super) fn output(parts: Vec<HistoryPart>, success: bool) -> Output {
     let mut output = Output { content: String::new(), success, images: Vec::new() };
     for part in parts {

@@ -12,7 +12,7 @@ use super::sealed::Service;
 use super::tools::Tools;
 use super::{chat, messages, responses};
 
-/// A request that cannot be answered, and why.
+/// The reason why the gateway cannot answer a request.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unreadable(String);
@@ -23,21 +23,21 @@ impl Unreadable {
     }
 }
 
-/// What a client asks.
+/// A client's request.
 #[derive(Debug)]
 pub struct ModelRequest {
     pub(super) request: NeutralRequest,
     pub(super) options: RequestOptions,
     pub(super) tools: Tools,
-    /// The names of the calls in the conversation: those of the answer are others.
+    /// The ids of the calls in the conversation. Calls of the answer get other ids.
     pub(super) calls: HashSet<String>,
-    /// Whether the answer comes as a stream.
+    /// Whether the client wants a stream.
     pub(super) streamed: bool,
-    /// Whether that stream tells what was used.
+    /// Whether the stream reports the usage.
     pub(super) tells_usage: bool,
 }
 
-/// What is the same in every API.
+/// The options that all APIs have.
 #[derive(Default)]
 pub(super) struct ClientOptions {
     pub(super) model: Option<String>,
@@ -63,12 +63,12 @@ impl ModelRequest {
         Ok(Self { request, options, tools, calls, streamed, tells_usage })
     }
 
-    /// The body with which a service is asked. What another one thought is left out.
+    /// The body for the service. Thoughts of other services are left out.
     pub fn body(&self, service: &Service) -> String {
         self.body_for(service, Strict::default())
     }
 
-    /// The same for a service that insists on something.
+    /// The body for a service that enforces rules.
     pub(super) fn body_for(&self, service: &Service, strict: Strict) -> String {
         let mut request = self.request.clone();
         request.history.retain(|item| !item.is_foreign_to(&service.place));
@@ -85,7 +85,7 @@ pub fn read(api: ModelApi, body: &[u8]) -> Result<ModelRequest, Unreadable> {
     }
 }
 
-/// Reads JSON, or says where it is wrong.
+/// Parses JSON.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Unreadable> {
     serde_json::from_slice(body).map_err(|error| Unreadable::new(format!("the body cannot be read: {error}")))
 }

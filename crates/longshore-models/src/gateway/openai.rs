@@ -3,7 +3,7 @@
 use crate::api::{Format, ToolChoice};
 use serde_json::Value;
 
-/// Whether tools are to be called. `named` finds the name of the one that must be.
+/// Whether the model calls tools. `named` finds the name of a tool that it must call.
 pub(super) fn choice(choice: &Value, named: impl FnOnce(&Value) -> Option<String>) -> Option<ToolChoice> {
     match choice.as_str() {
         Some("auto") => Some(ToolChoice::Auto),
@@ -14,7 +14,7 @@ pub(super) fn choice(choice: &Value, named: impl FnOnce(&Value) -> Option<String
     }
 }
 
-/// What an answer is to look like. `schema` is what says so when it has a form of its own.
+/// The form that the answer must have. `schema` has the schema, if the form is one.
 pub(super) fn format(format: &Value, schema: &Value) -> Option<Format> {
     match format["type"].as_str()? {
         "json_object" => Some(Format::Json),

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use super::model_request::Unreadable;
 
-/// A request that gets no answer.
+/// The refusal of a request.
 #[derive(Debug)]
 pub(super) struct GatewayRefusal {
     pub(super) status: StatusCode,
     pub(super) failure: Failure,
-    /// When the service wants to be asked again, as it said it.
+    /// The service's headers that say when to try again.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -25,7 +25,8 @@ impl GatewayRefusal {
         Self { status, failure, headers: Vec::new() }
     }
 
-    /// When to ask again, which the service may have said in words only: clients look for it in a header.
+    /// The header that says when to try again. The service may have said it only in its text, but clients read the
+    /// header.
     pub(super) fn in_header(failure: &Failure) -> Vec<(HeaderName, HeaderValue)> {
         let seconds = failure.retry_after.map(|time| HeaderValue::from(time.as_secs_f64().ceil() as u64));
         seconds.map(|seconds| (RETRY_AFTER, seconds)).into_iter().collect()
@@ -54,7 +55,7 @@ impl From<Unreadable> for GatewayRefusal {
     }
 }
 
-/// The status of a failure that came without one.
+/// The status of a failure without a status of its own.
 pub(super) fn status(kind: FailureKind) -> StatusCode {
     match kind {
         FailureKind::RateLimited | FailureKind::UsageLimit => StatusCode::TOO_MANY_REQUESTS,
@@ -65,7 +66,7 @@ pub(super) fn status(kind: FailureKind) -> StatusCode {
     }
 }
 
-/// The code by which clients of OpenAI's APIs know what to do.
+/// The code by which clients of OpenAI's APIs decide.
 pub(super) fn code(kind: FailureKind) -> Option<&'static str> {
     match kind {
         FailureKind::RateLimited => Some("rate_limit_exceeded"),
@@ -79,7 +80,7 @@ pub(super) fn code(kind: FailureKind) -> Option<&'static str> {
     }
 }
 
-/// As the APIs of OpenAI say it.
+/// The error in the form of OpenAI's APIs.
 pub(super) fn openai(status: StatusCode, failure: &Failure) -> Value {
     let kind = match failure.kind {
         FailureKind::RateLimited => "rate_limit_error",
@@ -99,7 +100,7 @@ pub(super) fn openai(status: StatusCode, failure: &Failure) -> Value {
     json!({ "error": { "message": failure.message, "type": kind, "param": null, "code": code } })
 }
 
-/// As Anthropic's API says it.
+/// The error in the form of Anthropic's API.
 pub(super) fn anthropic(status: StatusCode, failure: &Failure) -> Value {
     let kind = match (failure.kind, status.as_u16()) {
         (FailureKind::RateLimited | FailureKind::UsageLimit, _) => "rate_limit_error",
@@ -111,7 +112,7 @@ pub(super) fn anthropic(status: StatusCode, failure: &Failure) -> Value {
         (_, 500..) => "api_error",
         (_, _) => "invalid_request_error",
     };
-    // By these words its clients know that the conversation is too long.
+    // Clients recognise by this phrase that the conversation is too long.
     let message = match failure.kind {
         FailureKind::TooLong if !failure.message.contains("prompt is too long") => {
             format!("prompt is too long: {}", failure.message)

@@ -1,22 +1,22 @@
 //! Carries thoughts of one service through the API of another.
 //!
-//! A service wants its thoughts back unchanged. Clients keep the fields that their API has for a thought
-//! (`signature`, `encrypted_content`, `reasoning_details`) and send them again. So the gateway puts the
-//! service's data into these fields, in a sealed form that it recognises.
+//! A service needs its thoughts back unchanged. Clients keep the fields that their API has for a thought (`signature`,
+//! `encrypted_content`, `reasoning_details`) and send them again. So the gateway puts the service's data into these
+//! fields, in a sealed form that it recognises.
 
 use longshore_model::service::{ModelApi, host_of};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// By what ours are known.
+/// The prefix of data that the gateway sealed.
 const MARK: &str = "longshore:";
 
-/// Who answers.
+/// The service that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// What it speaks.
+    /// The API of the service.
     pub api: ModelApi,
-    /// Where it is.
+    /// The host of the service.
     pub place: String,
 }
 
@@ -27,11 +27,11 @@ impl Service {
     }
 }
 
-/// What was sealed.
+/// The content of a seal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct SealedData {
     pub(super) api: ModelApi,
-    /// Where the service is that wants it back.
+    /// The host of the service that needs the data back.
     #[serde(default)]
     pub(super) from: Option<String>,
     pub(super) data: Value,
@@ -42,7 +42,7 @@ pub(super) fn seal(service: &Service, data: Value) -> String {
     format!("{MARK}{}", serde_json::to_string(&sealed).unwrap_or_default())
 }
 
-/// None for what another service wrote, and for a thought that came with nothing: they are of no use to ours.
+/// Opens a seal. Returns none if another service wrote the data, or if the thought had no data.
 pub(super) fn open(text: &str) -> Option<SealedData> {
     let sealed: SealedData = serde_json::from_str(text.strip_prefix(MARK)?).ok()?;
     (!sealed.data.is_null()).then_some(sealed)

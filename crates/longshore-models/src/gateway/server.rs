@@ -25,16 +25,16 @@ use super::upstream::{GatewayError, Reading, Upstream};
 use crate::loopback::{self, ServeError};
 use crate::script::{BODY_LIMIT, refuse_browsers};
 
-/// How long a client hears nothing while the service says nothing: some take silence for the end.
+/// How long the client may get nothing while the service is silent: some clients treat silence as the end.
 const PULSE: Duration = Duration::from_secs(15);
-/// A comment, which every reader of such a stream passes over.
+/// A comment, which every reader of server-sent events skips.
 const STILL_THERE: &[u8] = b": still there\n\n";
 
 /// The APIs of models on top of a service that speaks one of them.
 #[derive(Clone)]
 pub struct Gateway {
     upstream: Arc<Upstream>,
-    /// Names of answers: the same beginning for all of this gateway, and a number.
+    /// The first part of all answers' ids. A number follows.
     stem: u32,
     answers: Arc<AtomicU64>,
     pulse: Duration,
@@ -134,12 +134,13 @@ async fn respond(
             return Ok(Json(answer.whole()?).into_response());
         }
         events.into_iter().for_each(|event| answer.tell(event));
-        // Nobody reads them.
+        // The answer is not streamed, so its frames have no reader.
         drop(answer.frames());
     }
 }
 
-/// An answer on its way from one stream into another. A piece is read when the one before was taken.
+/// An answer on its way from the service's stream to the client's stream. The gateway reads the next piece when the
+/// client has taken the previous one.
 struct Writing {
     answer: GatewayAnswer,
     reading: Reading,
@@ -168,7 +169,7 @@ fn taken(body: BodyResult) -> Result<Bytes, GatewayRefusal> {
     body.map_err(|rejection| GatewayRefusal::new(rejection.status(), rejection.body_text()))
 }
 
-/// What of an address stands below that of the service, which has the version in it.
+/// The part of an address below the service's own address, which contains the version.
 fn below(uri: &Uri) -> String {
     let all = uri.path_and_query().map_or("", |all| all.as_str());
     let below = all.strip_prefix("/v1").filter(|rest| rest.starts_with('/')).unwrap_or(all);
@@ -180,7 +181,8 @@ async fn models(State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap) ->
     passed.unwrap_or_else(|refusal| refusal.response(ModelApi::Responses))
 }
 
-/// How many tokens a request has. Where the service cannot tell, a guess is enough for agents that watch their budget.
+/// Counts the tokens of a request. If the service cannot count, an estimate is enough for agents that watch their
+/// budget.
 async fn count(State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap, body: BodyResult) -> Response {
     const BYTES_PER_TOKEN: usize = 4;
     let counted = async {

@@ -1,8 +1,7 @@
 //! The client's tools under names that every API accepts, and the way back.
 //!
-//! Some APIs have groups of tools, tools with free text, and client tools that are not functions. The gateway
-//! offers all of them to the service as functions, and turns a call of such a function back into a call of
-//! the original tool.
+//! Some APIs have groups of tools, tools with free text, and client tools that are not functions. The gateway offers
+//! all of them to the service as functions, and turns a call of such a function back into a call of the original tool.
 
 use std::collections::HashMap;
 
@@ -10,17 +9,17 @@ use crate::api::name_of;
 use crate::tool::ToolDefinition;
 use serde_json::{Value, json};
 
-/// How long a name may be.
+/// The maximal length of a name.
 const LONGEST: usize = 64;
-/// What stands between a group and a tool of it.
+/// The separator between a group and a tool.
 const BETWEEN: &str = "__";
 
-/// What kind of tool the client has.
+/// The kind of a client's tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClientToolKind {
-    /// A function: its arguments are JSON.
+    /// A function whose arguments are JSON.
     Function,
-    /// It takes a text as it is.
+    /// A tool that takes free text.
     Custom,
     /// The client looks for further tools.
     Search,
@@ -40,14 +39,14 @@ pub(super) struct ClientTool {
 #[derive(Debug, Default)]
 pub(super) struct Tools {
     offered: Vec<ToolDefinition>,
-    /// By the name under which they are offered.
+    /// The client's tools by the names that the service knows.
     known: HashMap<String, ClientTool>,
-    /// The names under which they are offered.
+    /// The names that the service knows, by group and name of the client.
     names: HashMap<(Option<String>, String), String>,
 }
 
 impl Tools {
-    /// Adds a tool. One that is there stays as it is.
+    /// Adds a tool. An existing tool of the same name stays as it is.
     pub(super) fn add(&mut self, tool: ClientTool, description: &str, parameters: Value) {
         let key = (tool.group.clone(), tool.name.clone());
         if tool.name.is_empty() || self.names.contains_key(&key) {
@@ -92,19 +91,19 @@ impl Tools {
         self.add(tool, told.trim_start(), parameters);
     }
 
-    /// What the service is offered.
+    /// The tools for the service.
     pub(super) fn offered(&self) -> Vec<ToolDefinition> {
         self.offered.clone()
     }
 
-    /// The name under which a tool is offered. One that is offered no longer has the name that it would have.
+    /// The service's name for a tool. A tool that the client no longer offers gets the name that it would have.
     pub(super) fn name(&self, group: Option<&str>, name: &str) -> String {
         let key = (group.map(str::to_owned), name.to_owned());
         self.names.get(&key).cloned().unwrap_or_else(|| cut(&name_of(&joined(group, name)), LONGEST))
     }
 
-    /// The tool that is offered under a name. A name that nobody offered is a function of that name: the client knows
-    /// best what to say of it.
+    /// The client's tool for a name. An unknown name becomes a function with that name, because the client can give the
+    /// best error.
     pub(super) fn tool(&self, name: &str) -> ClientTool {
         let unknown = || ClientTool { kind: ClientToolKind::Function, group: None, name: name.to_owned() };
         self.known.get(name).cloned().unwrap_or_else(unknown)
@@ -128,12 +127,12 @@ fn joined(group: Option<&str>, name: &str) -> String {
     }
 }
 
-/// Names hold one byte a character.
+/// Cuts a name, which has one byte per character.
 fn cut(name: &str, length: usize) -> String {
     name.chars().take(length).collect()
 }
 
-/// The free text in the arguments of a function that stands for a tool that takes one.
+/// The free text in the arguments of a function that stands for a tool with free text.
 pub(super) fn free_text(arguments: &str) -> String {
     match serde_json::from_str::<Value>(arguments) {
         Ok(Value::Object(mut object)) => match object.remove("input") {
@@ -147,7 +146,7 @@ pub(super) fn free_text(arguments: &str) -> String {
             None => arguments.to_owned(),
         },
         Ok(Value::String(text)) => text,
-        // It wrote the text itself.
+        // The model wrote the text itself, without an object.
         Ok(_) | Err(_) => arguments.to_owned(),
     }
 }

@@ -16,15 +16,15 @@ use super::sealed::Service;
 use crate::api::{Event, Failure, FailureKind, SharedStrict, Stream, Strict};
 use crate::http::{self, NoAddress, Redirected};
 
-/// How long it may take to reach the service.
+/// How long the connection to the service may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(20);
-/// How long the service may be silent. A large model on a small machine reads long before it says its first word.
+/// How long the service may be silent. A large model on a small machine reads for long before its first word.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Where the address of the service is set.
+/// The setting with the address of the service.
 const SETTING: &str = "--upstream";
-/// How much of a refusal is read.
+/// How many bytes of a refusal the gateway reads.
 const REFUSAL_BYTES: usize = 1 << 20;
-/// What is between two neighbours on the wire, and not between the ends.
+/// Headers for one connection only. The gateway does not pass them on.
 const OF_THE_CONNECTION: [&str; 9] = [
     "connection",
     "keep-alive",
@@ -41,21 +41,21 @@ const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 
-/// Why there is no gateway to a service.
+/// The reason why there is no gateway to a service.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
-    /// It is no address, or one with a query.
+    /// The address is invalid, or has a query.
     #[error(transparent)]
     NoAddress(#[from] NoAddress),
-    /// The HTTP client cannot be made.
+    /// The HTTP client cannot be built.
     #[error("cannot speak HTTP: {0}")]
     Http(#[source] reqwest::Error),
-    /// The system has no randomness.
+    /// The system returned no random number.
     #[error("the system gives no random number: {0}")]
     NoRandomness(#[source] getrandom::Error),
 }
 
-/// A service, and how to speak with it.
+/// A service, with the way to speak to it.
 pub(super) struct Upstream {
     client: Client,
     pub(super) service: Service,
@@ -72,12 +72,12 @@ impl Upstream {
         Ok(Self { client, service, base, key, learnt: SharedStrict::default() })
     }
 
-    /// What it speaks.
+    /// The API of the service.
     pub(super) fn api(&self) -> ModelApi {
         self.service.api
     }
 
-    /// Asks, in the service's own API, on behalf of a client with these headers. The answer has begun.
+    /// Sends a request in the service's own API, for a client with these headers. Returns when the answer begins.
     pub(super) async fn ask(
         &self,
         client: &HeaderMap,
@@ -120,7 +120,7 @@ impl Upstream {
         let begun = Vec::new();
         let mut reading = Reading { response, stream, begun, heard: Instant::now(), over: false };
         reading.begun = reading.next().await;
-        // As long as nothing was said, what is wrong is a refusal.
+        // Before the first event, a failure becomes a refusal.
         let failed = |event: &Event<'static>| match event {
             Event::Failed(failure) => Some(failure.clone()),
             _ => None,
@@ -131,7 +131,7 @@ impl Upstream {
         }
     }
 
-    /// Passes a request on as it is, and the answer back.
+    /// Passes on a request and its answer unchanged.
     pub(super) async fn pass(
         &self,
         method: Method,
@@ -169,7 +169,7 @@ impl Upstream {
         }
     }
 
-    /// With our own key, or, where there is none, with the client's, in the header that the service wants.
+    /// Adds the key in the header that the service needs: the gateway's own key or, without one, the client's key.
     fn sign(&self, client: &HeaderMap, headers: &mut HeaderMap) {
         if self.api() == ModelApi::Messages {
             headers.insert(ANTHROPIC_VERSION, client.get(ANTHROPIC_VERSION).cloned().unwrap_or(VERSION));
@@ -187,7 +187,7 @@ impl Upstream {
         }
     }
 
-    /// Why the service cannot be reached, down to the cause: the outermost error only says that it cannot.
+    /// Why the service cannot be reached, with all causes: the outermost error only says that the request failed.
     fn unreachable(&self, error: &reqwest::Error, path: &str) -> Failure {
         if let Some(redirected) = Redirected::of_error(error) {
             return Failure::new(
@@ -206,7 +206,7 @@ impl Upstream {
     }
 }
 
-/// The key that a client sends, in whichever header.
+/// The key of a client, from either header.
 fn key_of(client: &HeaderMap) -> Option<String> {
     let text = |name: HeaderName| client.get(name).and_then(|value| value.to_str().ok());
     let bearer = text(AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
@@ -224,7 +224,7 @@ fn silent() -> Failure {
     Failure::new(FailureKind::Network, format!("the model's service has been silent for {seconds} s"))
 }
 
-/// What the service answered instead.
+/// The refusal in an answer that is no success.
 async fn refused(mut response: reqwest::Response) -> GatewayRefusal {
     let status = response.status();
     let said = |name: HeaderName| response.headers().get(&name).cloned().map(|value| (name, value));
@@ -238,28 +238,28 @@ async fn refused(mut response: reqwest::Response) -> GatewayRefusal {
             }
         }
     };
-    // What came in time is told.
+    // After the timeout, the part that arrived is used.
     let _ = tokio::time::timeout(CONNECT_WITHIN, reading).await;
     let failure = Failure::of_answer(status.as_u16(), &String::from_utf8_lossy(&body), None);
     let headers = if headers.is_empty() { GatewayRefusal::in_header(&failure) } else { headers };
-    // Something that is neither an answer nor an error is an error to whoever asked.
+    // For the client, an answer that is neither a success nor an error is an error.
     let status = if status.as_u16() >= 400 { status } else { StatusCode::BAD_GATEWAY };
     GatewayRefusal { status, failure, headers }
 }
 
-/// An answer that is being read. Whoever drops it hangs up.
+/// An answer that the gateway reads. Dropping it cancels the request.
 pub(super) struct Reading {
     response: reqwest::Response,
     stream: Stream,
-    /// What it began with, until it is asked for.
+    /// The first events, until `next` returns them.
     begun: Vec<Event<'static>>,
-    /// When something came last.
+    /// When the service last sent something.
     heard: Instant,
     over: bool,
 }
 
 impl Reading {
-    /// What is said next; nothing once all is said. Nothing is lost by whoever stops waiting for it.
+    /// The next events. Returns none at the end of the answer. A caller can cancel the wait without losing an event.
     pub(super) async fn next(&mut self) -> Vec<Event<'static>> {
         let mut events = std::mem::take(&mut self.begun);
         while events.is_empty() && !self.over {

@@ -8,7 +8,7 @@ use super::request::last_results;
 use super::step::{Action, ScriptStep, ScriptUsage, StepAnswer};
 use super::{chat, gemini, messages, responses};
 
-/// What a refusal without a body of its own says.
+/// The message of a refusal without a body of its own.
 const SCRIPTED_FAILURE: &str = "scripted failure";
 
 /// A model API.
@@ -24,9 +24,9 @@ pub enum Api {
     Gemini,
 }
 
-/// An answer in one API, in both ways that a client may ask for it.
+/// An answer in one API, in both forms that a client may request.
 pub(super) struct ApiAnswer {
-    /// As a stream.
+    /// The answer as a stream.
     pub(super) frames: Vec<ScriptFrame>,
     /// The status of the answer as one body.
     pub(super) status: StatusCode,
@@ -35,7 +35,7 @@ pub(super) struct ApiAnswer {
 }
 
 impl Api {
-    /// The text of the last message of the user, by which steps are chosen.
+    /// The text of the last user message, which chooses the step.
     pub fn last_user_text(self, request: &Value) -> String {
         match self {
             Api::Responses => responses::last_user_text(request),
@@ -45,7 +45,7 @@ impl Api {
         }
     }
 
-    /// What the tools said since the model last spoke, by which steps are chosen too.
+    /// The results of tools since the model's last message, which also choose the step.
     pub fn last_results(self, request: &Value) -> String {
         last_results(match self {
             Api::Responses => &request["input"],
@@ -54,8 +54,7 @@ impl Api {
         })
     }
 
-    /// Whether the request lets the model call tools. What agents ask on their own account (a title, a summary)
-    /// comes without.
+    /// Whether the request lets the model call tools. An agent's own requests (for a title, a summary) offer none.
     pub fn offers_tools(self, request: &Value) -> bool {
         let tools = request["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
         match self {
@@ -64,7 +63,7 @@ impl Api {
         }
     }
 
-    /// The answer that a step gives in this API.
+    /// The answer of a step in this API.
     pub fn render(self, step: &ScriptStep, exchange: &Exchange) -> ScriptAnswer {
         match &step.play {
             StepAnswer::Stream { actions, usage, headers } => {
@@ -93,7 +92,7 @@ impl Api {
         }
     }
 
-    /// An error in the shape of this API, of the kind that goes with a status.
+    /// The error for a status, in the form of this API.
     pub fn error_body(self, status: StatusCode, message: &str) -> Value {
         match self {
             Api::Responses | Api::Chat => responses::error_body(status, message),
@@ -102,7 +101,7 @@ impl Api {
         }
     }
 
-    /// How a client that sends this request wants its answer. Gemini says it in the path instead.
+    /// The form of the answer that a request asks for. Requests of Gemini have it in the path instead.
     pub(super) fn delivery(self, request: &Value) -> Delivery {
         match (self, request["stream"] == true) {
             (Api::Responses | Api::Chat | Api::Messages, false) => Delivery::Whole,

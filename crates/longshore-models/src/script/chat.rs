@@ -1,9 +1,9 @@
 //! OpenAI Chat Completions.
 //!
-//! An answer is one message of a choice. As a stream it is chunks whose `delta` adds to that message: first the
-//! role, then pieces of the text and of the calls' arguments, then the `finish_reason`, then the usage if the
-//! client asked for it, then the line `[DONE]`. Thoughts are no part of the API; they go into `reasoning_content`,
-//! where the models that show theirs put them and agents look for them.
+//! An answer is one message of a choice. As a stream it is chunks whose `delta` adds to that message: first the role,
+//! then pieces of the text and of the calls' arguments, then the `finish_reason`, then the usage if the client asked
+//! for it, then the line `[DONE]`. The API has no thoughts. The renderer puts them into `reasoning_content`, where
+//! models put their visible thoughts and agents look for them.
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -15,12 +15,12 @@ use super::plain::{PlainCall, thoughts};
 use super::request::{last_text, text_of};
 use super::step::{Action, ScriptUsage};
 
-/// The text of the last message of the user. Results of tools have a role of their own.
+/// The text of the last user message. Results of tools have their own role.
 pub(super) fn last_user_text(request: &Value) -> String {
     last_text(&request["messages"], |message| text_of(&message["content"], |_| true))
 }
 
-/// One answer.
+/// Renders one answer.
 pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> ApiAnswer {
     let mut writer =
         ChatRenderer { exchange, frames: Vec::new(), message: ScriptChatMessage::default(), failure: None };
@@ -44,7 +44,7 @@ pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchang
     ApiAnswer { frames: writer.frames, status, whole }
 }
 
-/// Why an answer was broken off, in the words of this API.
+/// The reason for an incomplete answer, in the words of this API.
 fn finish_reason(reason: &str) -> &str {
     match reason {
         "max_output_tokens" => "length",
@@ -62,13 +62,13 @@ fn usage_json(usage: &ScriptUsage) -> Value {
     })
 }
 
-/// The message as it has grown so far.
+/// The message so far.
 #[derive(Default)]
 struct ScriptChatMessage {
     text: String,
     thoughts: String,
     calls: Vec<Value>,
-    /// What raw items added.
+    /// The fields that raw items added.
     more: Map<String, Value>,
 }
 
@@ -107,7 +107,7 @@ impl ChatRenderer<'_> {
             Action::Sleep(wait) => self.frames.push(ScriptFrame::Wait(*wait)),
             Action::Cut => self.frames.push(ScriptFrame::Cut),
             Action::Hang => self.frames.push(ScriptFrame::Hang),
-            // What is missing says the first, and the finish reason says the second.
+            // `end` leaves out the finish reason, and the finish reason contains the reason of `incomplete`.
             Action::End | Action::Incomplete(_) => {}
             Action::Fail { code, message } => {
                 let error = json!({"message": message, "type": code, "param": null, "code": code});
@@ -163,7 +163,7 @@ impl ChatRenderer<'_> {
         self.completion("chat.completion.chunk", choices)
     }
 
-    /// The whole answer. One that only ended has no reason to finish and no usage.
+    /// The whole answer. An answer without a finish reason has no usage.
     fn whole(&mut self, finish: Option<&str>, usage: &ScriptUsage) -> Value {
         let said = std::mem::take(&mut self.message);
         let mut message = json!({"role": "assistant", "content": null});

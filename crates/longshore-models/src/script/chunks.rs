@@ -1,8 +1,8 @@
-//! Text in pieces: how a model's words are cut into deltas, and how fast they come.
+//! Text in pieces: how a model's text is cut into deltas, and how fast the deltas are sent.
 
 use std::time::Duration;
 
-/// A text that is already cut, and the pause after each piece.
+/// A text in pieces, with the pause after each piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunks {
     pieces: Vec<String>,
@@ -12,9 +12,9 @@ pub struct Chunks {
 /// A rule for cutting a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cutting {
-    /// Into this many pieces of about the same length (fewer when the text is shorter than that).
+    /// Into this many pieces of about the same length. A shorter text has fewer pieces.
     Count(usize),
-    /// After every white space.
+    /// After every white space character.
     Words,
     /// After every line.
     Lines,
@@ -31,7 +31,7 @@ impl Chunks {
         Chunks::exact(pieces.into_iter().map(str::to_owned).collect(), delay)
     }
 
-    /// Pieces that the author cut.
+    /// A text in the author's own pieces.
     pub fn exact(pieces: Vec<String>, delay: Duration) -> Self {
         Chunks { pieces, delay }
     }
@@ -41,7 +41,7 @@ impl Chunks {
         self.pieces.concat()
     }
 
-    /// The pieces in their order; put together they are the text.
+    /// The pieces in order. Joined, they are the text.
     pub fn pieces(&self) -> &[String] {
         &self.pieces
     }
@@ -52,7 +52,7 @@ impl Chunks {
     }
 }
 
-/// Cuts by characters, so that no piece ends within one.
+/// Cuts between characters.
 fn even_pieces(text: &str, count: usize) -> Vec<&str> {
     let size = text.chars().count().div_ceil(count.max(1)).max(1);
     let starts = text.char_indices().step_by(size).map(|(at, _)| at);

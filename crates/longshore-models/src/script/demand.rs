@@ -5,23 +5,23 @@ use serde_json::Value;
 
 use super::api::Api;
 
-/// Something that a request must have.
+/// A requirement for requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Demand {
-    /// Answers with calls come back with their thoughts, as DeepSeek wants it.
+    /// Answers with calls must contain their thoughts, as DeepSeek requires it.
     Thoughts,
-    /// Calls come back with their signatures, as Gemini wants it.
+    /// Calls must contain their signatures, as Gemini requires it.
     Signatures,
-    /// Speakers take turns, as the templates of Mistral and Gemma want it.
+    /// Roles must alternate, as the templates of Mistral and Gemma require it.
     Turns,
-    /// The same, where the server takes what its template says for a fault of its own, as older llama.cpp do.
+    /// The same, but the server reports the template's error as its own fault, as older versions of llama.cpp do.
     Template,
-    /// Nobody speaks right after results, as Mistral's own service wants it.
+    /// No user message may follow results directly, as Mistral's own service requires it.
     Order,
 }
 
 impl Demand {
-    /// All of them, by the word that a script has for them.
+    /// All requirements, with their words in a script.
     pub(super) const ALL: [(&str, Demand); 5] = [
         ("thoughts", Demand::Thoughts),
         ("signatures", Demand::Signatures),
@@ -30,7 +30,7 @@ impl Demand {
         ("order", Demand::Order),
     ];
 
-    /// The status with which a request is refused.
+    /// The status of a refusal.
     pub fn status(self) -> StatusCode {
         match self {
             Demand::Thoughts | Demand::Signatures | Demand::Turns | Demand::Order => StatusCode::BAD_REQUEST,
@@ -38,7 +38,7 @@ impl Demand {
         }
     }
 
-    /// Why a request is refused, in the words of a service that does.
+    /// The reason of a refusal, in the words of a real service. None if the request meets the requirement.
     pub fn refuses(self, api: Api, request: &Value) -> Option<&'static str> {
         let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
         match (self, api) {
@@ -107,18 +107,18 @@ impl Demand {
     }
 }
 
-/// Who speaks, as a template sees it.
+/// The author of a message, as a template sees it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Speaker {
     System,
     User,
     Model,
-    /// The model, which calls tools.
+    /// The model, in a message with tool calls.
     Caller,
     Tool,
 }
 
-/// Who speaks after whom. What an answer holds besides its words and calls counts for nothing.
+/// The authors of the messages in order. Of an answer, only text and calls count.
 fn speakers(api: Api, request: &Value) -> Vec<Speaker> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let has = |blocks: &[Value], kind: &str| blocks.iter().any(|block| block["type"] == kind);

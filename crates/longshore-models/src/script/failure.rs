@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 
-/// The codes that the three vendors use, by their status. Every other failure is the server's.
+/// The error codes of the three vendors, by status. All other codes count as faults of the server.
 const CODES: [(u16, &[&str]); 8] = [
     (400, &["invalid_request_error", "invalid_prompt", "context_length_exceeded", "INVALID_ARGUMENT"]),
     (401, &["authentication_error", "invalid_api_key", "UNAUTHENTICATED"]),

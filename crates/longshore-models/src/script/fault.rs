@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// A script that cannot be played.
+/// A script that the server cannot play.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
     /// The file could not be read.
@@ -10,7 +10,7 @@ pub enum ScriptError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The text is not JSON.
@@ -22,9 +22,9 @@ pub enum ScriptError {
     /// A step is wrong.
     #[error("step {step}: {fault}")]
     Step {
-        /// Its number, from 1.
+        /// The number of the step, from 1.
         step: usize,
-        /// What is wrong.
+        /// The fault.
         fault: ScriptFault,
     },
     /// An action of a step is wrong.
@@ -32,38 +32,38 @@ pub enum ScriptError {
     Action {
         /// The number of the step, from 1.
         step: usize,
-        /// The number of the action within it, from 1.
+        /// The number of the action in the step, from 1.
         action: usize,
-        /// What is wrong.
+        /// The fault.
         fault: ScriptFault,
     },
 }
 
-/// What is wrong at one place of a script.
+/// A fault at one place of a script.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptFault {
-    /// Something else stands where an object or list belongs.
+    /// A value has the wrong type or is out of its range.
     #[error("{what} must be {wanted}, not {found}")]
     Shape {
-        /// What stands there.
+        /// The name of the value.
         what: String,
-        /// What belongs there.
+        /// The expected kind of value.
         wanted: &'static str,
         /// The kind of JSON that was found.
         found: &'static str,
     },
-    /// A key that nothing reads: a misspelling would otherwise be a silent default.
+    /// An unknown key. Without this error, a misspelled key would silently have no effect.
     #[error("{key:?} is not known here; known are {known}")]
     UnknownKey {
         /// The key.
         key: String,
-        /// The keys that may stand there.
+        /// The keys that are allowed there.
         known: String,
     },
-    /// Nothing says what kind of thing this is.
+    /// No key names the kind of an answer or an action.
     #[error("nothing says what to do; write one of {known}")]
     NoKind {
-        /// The keys that would say it.
+        /// The keys that name a kind.
         known: String,
     },
     /// Two keys that exclude each other.
@@ -74,7 +74,7 @@ pub enum ScriptFault {
         /// The other.
         second: &'static str,
     },
-    /// A key that must be there.
+    /// A required key is missing.
     #[error("{key:?} is missing")]
     Missing {
         /// The key.
@@ -83,10 +83,10 @@ pub enum ScriptFault {
     /// An action after the end of the stream.
     #[error("never plays, because the action before it ends the stream")]
     AfterTheEnd,
-    /// A header that HTTP does not allow, or that would contradict how the server frames the body.
+    /// A header that HTTP does not allow, or that the server must set itself.
     #[error("the header {name:?} is not legal in HTTP, or is one that the server must set itself")]
     Header {
-        /// Its name.
+        /// The header's name.
         name: String,
     },
 }

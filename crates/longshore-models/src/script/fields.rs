@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 
 use super::fault::ScriptFault;
 
-/// The longest wait that a script may ask for: an hour. More is a slip of the keyboard.
+/// The longest wait of a script: an hour. A longer wait is probably a mistake.
 const LONGEST_WAIT_MS: u64 = 3_600_000;
 
-/// An object that is being read.
+/// The fields of an object while the parser reads them.
 pub(super) struct Fields {
     left: Map<String, Value>,
     asked: Vec<&'static str>,
@@ -29,7 +29,7 @@ impl Fields {
         self.left.contains_key(key)
     }
 
-    /// Takes a key as it is. `null` counts as absent, as people expect of JSON.
+    /// Takes the value of a key. `null` counts as absent.
     pub(super) fn value(&mut self, key: &'static str) -> Option<Value> {
         self.asked.push(key);
         self.left.remove(key).filter(|value| !value.is_null())
@@ -93,7 +93,7 @@ impl Fields {
         }
     }
 
-    /// A key whose presence is the message: only `true` is sensible.
+    /// A key that may only have the value `true`.
     pub(super) fn flag(&mut self, key: &'static str) -> Result<(), ScriptFault> {
         match self.value(key) {
             Some(Value::Bool(true)) => Ok(()),
@@ -125,7 +125,7 @@ impl Fields {
         Ok(headers)
     }
 
-    /// Ends the reading: whatever is left was a mistake.
+    /// Ends the reading. A key that is left is unknown.
     pub(super) fn done(mut self) -> Result<(), ScriptFault> {
         match self.left.keys().next().cloned() {
             None => Ok(()),
@@ -138,12 +138,12 @@ impl Fields {
     }
 }
 
-/// The fault of a key that holds something else than it should.
+/// The fault of a key with a wrong value.
 pub(super) fn wrong(key: &str, wanted: &'static str, found: &Value) -> ScriptFault {
     shape(&format!("{key:?}"), wanted, found)
 }
 
-/// The fault of something being of the wrong kind or out of its range.
+/// The fault of a value that has the wrong type or is out of its range.
 pub(super) fn shape(what: &str, wanted: &'static str, found: &Value) -> ScriptFault {
     ScriptFault::Shape { what: what.to_owned(), wanted, found: kind(found) }
 }

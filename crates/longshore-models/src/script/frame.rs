@@ -1,31 +1,31 @@
-//! The rendered output: what goes over the wire and when, free of sockets and clocks.
+//! The rendered output: the content for the wire and its timing, without sockets and clocks.
 
 use std::time::Duration;
 
 use axum::http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
-/// What rendering must know about the request that is answered.
+/// The facts about a request that rendering needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
-    /// The number of the answer on this server, from 1; made-up ids are made from it.
+    /// The number of the answer on this server, from 1. Generated ids contain it.
     pub number: u64,
-    /// The model that was asked for, which the answer claims to be.
+    /// The requested model. The answer names it as its model.
     pub model: String,
-    /// When the answer was made, in seconds of the Unix epoch. Passed in, because rendering reads no clock.
+    /// The time of the answer, in seconds since 1970. It is a parameter because rendering reads no clock.
     pub created_at: i64,
-    /// How the client wants the answer.
+    /// The form in which the client wants the answer.
     pub delivery: Delivery,
 }
 
-/// The two ways in which a client may ask for an answer.
+/// The two forms that a client may request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
     /// As one body at the end.
     Whole,
     /// As a stream of events.
     Stream {
-        /// Whether the stream tells its tokens; in Chat Completions that is the client's choice.
+        /// Whether the stream reports the usage. In Chat Completions, the client chooses this.
         usage: bool,
     },
 }
@@ -37,7 +37,7 @@ pub enum ScriptAnswer {
     Stream {
         /// Further headers.
         headers: HeaderMap,
-        /// What happens on the stream. After the last frame the body ends properly.
+        /// The frames of the stream. After the last frame, the body ends properly.
         frames: Vec<ScriptFrame>,
     },
     /// A plain HTTP response.
@@ -46,33 +46,33 @@ pub enum ScriptAnswer {
         status: StatusCode,
         /// Further headers.
         headers: HeaderMap,
-        /// What happens before the body comes: waits, and perhaps something after which it never comes.
+        /// The frames before the body: waits, and perhaps a frame after which no body follows.
         before: Vec<ScriptFrame>,
-        /// A string is sent as it is, everything else as JSON.
+        /// The body. A string is sent as it is, everything else as JSON.
         body: Value,
     },
 }
 
-/// One thing that happens on a stream.
+/// One step of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptFrame {
-    /// An event is sent.
+    /// Send an event.
     Event(SseEvent),
-    /// Nothing is sent for a while.
+    /// Wait.
     Wait(Duration),
-    /// The connection is dropped.
+    /// Drop the connection.
     Cut,
-    /// Nothing more is sent until the client leaves.
+    /// Send nothing more until the client leaves.
     Hang,
 }
 
 impl ScriptFrame {
-    /// The wait after a piece of text, if there is one.
+    /// The wait after a piece of text, if it has one.
     pub fn pause(wait: Duration) -> Option<Self> {
         (!wait.is_zero()).then_some(ScriptFrame::Wait(wait))
     }
 
-    /// Whether something is sent.
+    /// Whether the frame sends something.
     pub fn is_event(&self) -> bool {
         match self {
             ScriptFrame::Event(_) => true,
@@ -84,18 +84,18 @@ impl ScriptFrame {
 /// A server-sent event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseEvent {
-    /// Its name, in APIs that name their events.
+    /// The event's name, in APIs that name events.
     pub name: Option<String>,
-    /// Its data, on one line.
+    /// The event's data, on one line.
     pub data: String,
 }
 
 impl SseEvent {
-    /// An event that is named by the `type` of its JSON.
+    /// An event whose name is the `type` of its JSON.
     pub fn named_by_type(data: &Value) -> Self {
         SseEvent {
             name: data.get("type").and_then(Value::as_str).map(one_line),
-            // Compact JSON has no line breaks, so it is always one line of data.
+            // Compact JSON has no line breaks, so the data is one line.
             data: data.to_string(),
         }
     }
@@ -105,7 +105,7 @@ impl SseEvent {
         SseEvent { name: None, data: data.to_string() }
     }
 
-    /// The event as it stands on the wire.
+    /// The event as text for the wire.
     pub fn encode(&self) -> String {
         match &self.name {
             Some(name) => format!("event: {name}\ndata: {}\n\n", self.data),
@@ -114,7 +114,8 @@ impl SseEvent {
     }
 }
 
-/// A raw event may carry any text as its type; a line break in it would forge another event.
+/// Removes line breaks from a name. The type of a raw event may be any text, and a line break would forge another
+/// event.
 fn one_line(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '\n' | '\r')).collect()
 }

@@ -1,9 +1,8 @@
 //! Gemini generateContent.
 //!
 //! An answer is the parts of one candidate. As a stream it is events without names, each a response with a further
-//! part; the last one has the finish reason and the usage. Thoughts and calls come whole: the API has no pieces of
-//! them. Calls are no reason to finish of their own. The usage counts thoughts beside the rest of the answer and
-//! not among it.
+//! part; the last one has the finish reason and the usage. Thoughts and calls come complete: the API has no pieces of
+//! them. Calls have no finish reason of their own. The usage counts thoughts separately from the rest of the answer.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -15,7 +14,7 @@ use super::plain::PlainCall;
 use super::request::{last_text, text_of};
 use super::step::{Action, ScriptUsage};
 
-/// The text of the last message of the user. Results of tools come as messages of the user too, without text.
+/// The text of the last user message. Results of tools are user messages too, but have no text.
 pub(super) fn last_user_text(request: &Value) -> String {
     last_text(&request["contents"], |content| text_of(&content["parts"], |_| true))
 }
@@ -39,7 +38,7 @@ fn error(status: StatusCode, name: &str, message: &str) -> Value {
     json!({"error": {"code": status.as_u16(), "message": message, "status": name}})
 }
 
-/// One answer.
+/// Renders one answer.
 pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> ApiAnswer {
     let mut writer =
         GeminiRenderer { exchange, frames: Vec::new(), parts: Vec::new(), calls: 0, failure: None };
@@ -64,7 +63,7 @@ pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchang
     ApiAnswer { frames: writer.frames, status, whole }
 }
 
-/// Why an answer was broken off, in the words of this API.
+/// The reason for an incomplete answer, in the words of this API.
 fn finish_reason(reason: &str) -> &str {
     match reason {
         "max_output_tokens" => "MAX_TOKENS",
@@ -83,7 +82,7 @@ fn usage_json(usage: &ScriptUsage) -> Value {
     })
 }
 
-/// The parts of a stream as they stand in one body: pieces of one text are one part.
+/// The parts of a stream in the form of one body: pieces of one text become one part.
 fn joined(parts: &[Value]) -> Vec<Value> {
     let mut whole: Vec<Value> = Vec::new();
     for part in parts {
@@ -107,7 +106,7 @@ fn is_plain_text(part: &Value) -> bool {
 struct GeminiRenderer<'a> {
     exchange: &'a Exchange,
     frames: Vec<ScriptFrame>,
-    /// The parts so far, as they went out.
+    /// The parts that were sent so far.
     parts: Vec<Value>,
     calls: usize,
     failure: Option<(StatusCode, Value)>,
@@ -123,7 +122,7 @@ impl GeminiRenderer<'_> {
                 }
             }
             Action::Reason(reason) => {
-                // Agents take every such part for a thought of its own, so none is cut.
+                // Agents treat every such part as a separate thought, so the renderer does not cut thoughts.
                 for thought in reason.summary.iter().chain(&reason.raw) {
                     self.part(json!({"text": thought.text(), "thought": true}));
                     self.frames.extend(ScriptFrame::pause(thought.delay()));
@@ -136,7 +135,7 @@ impl GeminiRenderer<'_> {
             Action::Sleep(wait) => self.frames.push(ScriptFrame::Wait(*wait)),
             Action::Cut => self.frames.push(ScriptFrame::Cut),
             Action::Hang => self.frames.push(ScriptFrame::Hang),
-            // What is missing says the first, and the finish reason says the second.
+            // `end` leaves out the finish reason, and the finish reason contains the reason of `incomplete`.
             Action::End | Action::Incomplete(_) => {}
             Action::Fail { code, message } => {
                 let status = status_of(code);

@@ -1,9 +1,9 @@
 //! Anthropic Messages.
 //!
 //! An answer is a message of content blocks. As a stream it is `message_start`, then for every block
-//! `content_block_start`, deltas of its kind and `content_block_stop`, then `message_delta` with the stop reason
-//! and the usage, then `message_stop`. An `error` event ends it otherwise. The usage counts cached tokens beside
-//! the others and not among them.
+//! `content_block_start`, deltas of its kind and `content_block_stop`, then `message_delta` with the stop reason and
+//! the usage, then `message_stop`. An `error` event ends a failed answer. The usage counts cached tokens separately
+//! from the other input tokens.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -15,13 +15,13 @@ use super::plain::{PlainCall, thoughts};
 use super::request::{last_text, text_of};
 use super::step::{Action, Reason, Say, ScriptUsage};
 
-/// What an agent adds to the words of the user by itself begins so.
+/// The beginning of texts that an agent itself adds to a user message.
 const REMINDER: &str = "<system-reminder>";
-/// Agents send thoughts back with their signature; it only has to look like one.
+/// The signature of thoughts. Agents only send it back, so any text serves.
 const SIGNATURE: &str = "c2NyaXB0ZWQ=";
 
-/// The text of the last message of the user. Results of tools come as messages of the user too, and with them what
-/// the agent reminds the model of; neither is the user's word.
+/// The text of the last user message. Results of tools and the agent's own reminders are in user messages too. They do
+/// not count.
 pub(super) fn last_user_text(request: &Value) -> String {
     let own_words = |text: &str| !text.trim_start().starts_with(REMINDER);
     last_text(&request["messages"], |message| text_of(&message["content"], own_words))
@@ -46,7 +46,7 @@ fn error(kind: &str, message: &str) -> Value {
     json!({"type": "error", "error": {"type": kind, "message": message}})
 }
 
-/// One answer.
+/// Renders one answer.
 pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> ApiAnswer {
     let mut writer = MessagesRenderer { exchange, frames: Vec::new(), content: Vec::new(), failure: None };
     let mut begun = writer.message(None);
@@ -79,7 +79,7 @@ pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchang
     ApiAnswer { frames: writer.frames, status, whole }
 }
 
-/// Why an answer was broken off, in the words of this API.
+/// The reason for an incomplete answer, in the words of this API.
 fn stop_reason(reason: &str) -> &str {
     match reason {
         "max_output_tokens" => "max_tokens",
@@ -101,7 +101,7 @@ fn usage_json(usage: &ScriptUsage) -> Value {
 struct MessagesRenderer<'a> {
     exchange: &'a Exchange,
     frames: Vec<ScriptFrame>,
-    /// The blocks so far; its length is the index of the next one.
+    /// The blocks so far. Their number is the index of the next block.
     content: Vec<Value>,
     failure: Option<(StatusCode, Value)>,
 }
@@ -121,7 +121,7 @@ impl MessagesRenderer<'_> {
             Action::Sleep(wait) => self.frames.push(ScriptFrame::Wait(*wait)),
             Action::Cut => self.frames.push(ScriptFrame::Cut),
             Action::Hang => self.frames.push(ScriptFrame::Hang),
-            // What is missing says the first, and the stop reason says the second.
+            // `end` leaves out the stop reason, and the stop reason contains the reason of `incomplete`.
             Action::End | Action::Incomplete(_) => {}
             Action::Fail { code, message } => {
                 let body = error(code, message);

@@ -1,8 +1,8 @@
 //! A scripted model: a server that speaks a model's API and plays a script instead of thinking.
 //!
-//! Real agents run against it without an account, and every behaviour of a model that is hard to get on demand
-//! (a stream cut in the middle of a word, a 429, two tool calls at once) is a line in a file. The format of that
-//! file is told in `docs/model-script.md`.
+//! Real agents run against it without an account. Each behaviour of a model that is hard to get on demand (a stream cut
+//! in the middle of a word, a 429, two tool calls at once) is a line in a file. `docs/model-script.md` describes the
+//! format of that file.
 //!
 //! ```text
 //! file ── parse ──> Script (steps of actions, the same for every API)
@@ -14,7 +14,7 @@
 //!              routes, stream, server ──> the socket                all of the IO
 //! ```
 //!
-//! Actions do not know an API. An API is one file that renders actions into its events and its whole answers
+//! Actions do not depend on an API. An API is one file that renders actions into its events and its whole answers
 //! (`responses.rs`, `chat.rs`, `messages.rs`, `gemini.rs`), its arms in [`Api`] and a route.
 
 mod api;

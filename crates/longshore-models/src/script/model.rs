@@ -18,11 +18,11 @@ use super::player::{LeftStep, ScriptPlayer};
 use super::record::{Outcome, Record, RequestEntry, Requests, Ticket, shown_headers};
 use super::step::{RequestCue, Script};
 
-/// The model that is listed when the script names none.
+/// The listed model of a script that names none.
 const DEFAULT_MODEL: &str = "scripted";
 
-/// A scripted model. Clones are handles to the same one, so a test can push steps and read requests while a
-/// server serves it.
+/// A scripted model. Clones are handles to the same model, so a test can push steps and read requests while a server
+/// serves it.
 #[derive(Debug, Clone)]
 pub struct Model {
     shared: Arc<SharedModel>,
@@ -42,20 +42,20 @@ struct Playing {
     insists: Vec<Demand>,
 }
 
-/// What a request asks for.
+/// The answer that a request asks for.
 pub(super) struct AnswerSpec {
     pub(super) api: Api,
-    /// The model that is to answer.
+    /// The requested model.
     pub(super) model: Option<String>,
     pub(super) delivery: Delivery,
 }
 
-/// An HTTP request, as far as it is recorded.
+/// The recorded parts of an HTTP request.
 pub(super) struct RequestHead {
     pub(super) method: Method,
     pub(super) uri: Uri,
     pub(super) headers: HeaderMap,
-    /// The length of the body on the wire; 0 until somebody has read it.
+    /// The length of the body on the wire; 0 until the server has read the body.
     pub(super) size: usize,
 }
 
@@ -78,7 +78,7 @@ impl Model {
         Model::recorded(script, Record::default())
     }
 
-    /// The same, with every request appended to a file as a line of JSON.
+    /// A model that also appends every request to a file, as a line of JSON.
     pub fn with_log(script: Script, path: impl AsRef<Path>) -> std::io::Result<Self> {
         let record = Record::with_file(path.as_ref())?;
         Ok(Model::recorded(script, record))
@@ -120,19 +120,19 @@ impl Model {
         let mut changes = self.shared.record.changes();
         loop {
             let requests = self.requests();
-            // The sender lives in `self`, so waiting cannot fail; if it did, nothing would change any more.
+            // The sender lives in `self`, so the wait cannot fail. If it did, no further change could come.
             if wished(&requests) || changes.changed().await.is_err() {
                 return requests;
             }
         }
     }
 
-    /// The names of the models that it claims to be.
+    /// The names of the listed models.
     pub fn names(&self) -> Vec<String> {
         self.lock().models.clone()
     }
 
-    /// Answers a request in an API: chooses the step, records both, and renders.
+    /// Answers a request in an API: chooses the step, records both, and renders the answer.
     pub(super) fn answer(
         &self,
         spec: AnswerSpec,

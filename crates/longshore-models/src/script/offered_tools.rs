@@ -13,12 +13,12 @@ use super::step::{Action, FunctionCall, ScriptStep, StepAnswer};
 /// A tool that a request offers.
 struct OfferedTool {
     name: String,
-    /// The arguments that it takes, where the request says so.
+    /// The arguments of the tool. Empty if the request does not name them.
     takes: BTreeSet<String>,
 }
 
-/// The step as this request can have it: of the names of a call the first that is offered, and of its arguments those that
-/// the tool takes.
+/// Fits a step to a request. A call that may have several names gets the first offered name, and only arguments that
+/// this tool has.
 pub(super) fn fitted(step: &Arc<ScriptStep>, api: Api, request: &Value) -> Arc<ScriptStep> {
     let chooses = |action: &Action| matches!(action, Action::Call(call) if !call.otherwise.is_empty());
     match &step.play {
@@ -103,7 +103,7 @@ mod tests {
         }
         let (name, args) = called(Api::Messages, messages);
         assert_eq!((name.as_str(), args.as_str()), ("Bash", r#"{"command":"ls","description":"look"}"#));
-        // Where none is offered, the first is called with everything.
+        // If the request offers none of the tools, the call has the first name and all arguments.
         let (name, args) = called(Api::Chat, json!({}));
         assert!(name == "bash" && args.contains("\"cmd\"") && args.contains("\"command\""));
     }

@@ -1,4 +1,4 @@
-//! Reads a script: the file, the list, and each step of it.
+//! Parses a script: the file, the list, and each step.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::parse_action::action;
 use super::step::{Action, Repeat, Script, ScriptRefusal, ScriptStep, ScriptUsage, StepAnswer, When};
 
 impl Script {
-    /// Reads a script file.
+    /// Loads a script file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ScriptError> {
         let path = path.as_ref();
         let text = std::fs::read_to_string(path)
@@ -20,12 +20,12 @@ impl Script {
         Script::parse(&text)
     }
 
-    /// Reads a script from JSON text.
+    /// Parses a script from JSON text.
     pub fn parse(text: &str) -> Result<Self, ScriptError> {
         Script::from_value(serde_json::from_str(text)?)
     }
 
-    /// Reads a script from JSON: a list of steps, or an object with `steps` and settings.
+    /// Parses a script from JSON: a list of steps, or an object with `steps` and settings.
     pub fn from_value(value: Value) -> Result<Self, ScriptError> {
         let (list, settings) = match value {
             Value::Array(list) => (list, Script::default()),
@@ -36,7 +36,7 @@ impl Script {
     }
 }
 
-/// The steps, and a script that has all but them.
+/// The unparsed steps of a script, and a script with its settings but without steps.
 fn settings(value: Value) -> Result<(Vec<Value>, Script), ScriptFault> {
     if !value.is_object() {
         let wanted = "a list of steps, or an object with \"steps\"";

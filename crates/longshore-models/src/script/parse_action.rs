@@ -1,4 +1,4 @@
-//! Reads one action of a step: the key that names it, and what belongs to it.
+//! Parses one action of a step: the key that names it, and its other keys.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::fault::ScriptFault;
 use super::fields::{Fields, shape, wrong};
 use super::step::{Action, CustomCall, FunctionCall, Reason, Say};
 
-/// Reads the action that a key names.
+/// Parses the action of a key.
 type Read = fn(&mut Fields) -> Result<Action, ScriptFault>;
 
-/// Every kind of action: the key that names it and how it is read.
+/// Every kind of action: its key, and its parser.
 const KINDS: [(&str, Read); 12] = [
     ("say", say),
     ("reason", reason),
@@ -28,7 +28,7 @@ const KINDS: [(&str, Read); 12] = [
     ("incomplete", |fields| fields.need_text("incomplete").map(Action::Incomplete)),
 ];
 
-/// Reads one action.
+/// Parses one action.
 pub(super) fn action(value: Value) -> Result<Action, ScriptFault> {
     let mut fields = Fields::of("an action", value)?;
     let mut named = KINDS.iter().filter(|(key, _)| fields.has(key));
@@ -74,7 +74,7 @@ fn call(fields: &mut Fields) -> Result<Action, ScriptFault> {
     let (cutting, delay) = pace(fields, Cutting::Count(1))?;
     let arguments = match fields.value("args") {
         None => "{}".to_owned(),
-        // A text goes out as it is, so that a script can send arguments that are not JSON.
+        // A text is sent unchanged, so a script can send arguments that are no JSON.
         Some(Value::String(text)) => text,
         Some(object @ Value::Object(_)) => object.to_string(),
         Some(other) => return Err(wrong("args", "an object or a text", &other)),
@@ -120,7 +120,7 @@ fn object(fields: &mut Fields, key: &'static str) -> Result<Value, ScriptFault> 
     }
 }
 
-/// The keys that every streamed text has: how it is cut and how fast it comes.
+/// The keys of every streamed text: how to cut it, and how fast to send it.
 fn pace(fields: &mut Fields, otherwise: Cutting) -> Result<(Cutting, Duration), ScriptFault> {
     const WANTED: &str = "a number from 1, \"words\" or \"lines\"";
     let cutting = match fields.value("chunks") {

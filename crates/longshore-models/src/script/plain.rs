@@ -1,5 +1,4 @@
-//! Actions in a simpler form, for APIs without groups of tools, without free-text tools and with one kind of
-//! thought.
+//! Actions in a simpler form, for APIs without groups of tools, without free-text tools and with one kind of thought.
 
 use std::time::Duration;
 
@@ -8,10 +7,10 @@ use serde_json::Value;
 use super::chunks::Chunks;
 use super::step::{CustomCall, FunctionCall, Reason};
 
-/// A call of a function whose name says everything.
+/// A call of a function without a group.
 pub(super) struct PlainCall<'a> {
     pub(super) name: String,
-    /// The arguments as JSON text, or as the broken text that the author wants to send.
+    /// The arguments as JSON text, or broken text if the author wants to send it.
     pub(super) arguments: Chunks,
     pub(super) id: &'a Option<String>,
     pub(super) unfinished: bool,
@@ -19,7 +18,8 @@ pub(super) struct PlainCall<'a> {
 }
 
 impl<'a> PlainCall<'a> {
-    /// A group becomes the front of the name, as agents name the tools of MCP servers in these APIs.
+    /// A call of a function. A group becomes a prefix of the name, as agents name the tools of MCP servers in these
+    /// APIs.
     pub(super) fn of_function(call: &'a FunctionCall) -> Self {
         let name = match &call.namespace {
             Some(namespace) => format!("{namespace}__{}", call.name),
@@ -29,7 +29,7 @@ impl<'a> PlainCall<'a> {
         PlainCall { name, arguments: call.arguments.clone(), id, unfinished, signature }
     }
 
-    /// Free text becomes the argument `input`, cut at the same places.
+    /// A call of a free-text tool. The text becomes the argument `input`, cut at the same places.
     pub(super) fn of_custom(call: &'a CustomCall) -> Self {
         let pieces = call.input.pieces().iter().map(|piece| within_quotes(piece));
         let opening = ["{\"input\":\"".to_owned()];
@@ -38,15 +38,15 @@ impl<'a> PlainCall<'a> {
         PlainCall { name: call.name.clone(), arguments, id: &call.id, unfinished: false, signature: None }
     }
 
-    /// The arguments where the API wants them as JSON. Broken ones stay the text that they are.
+    /// The arguments as JSON. Broken arguments become a string.
     pub(super) fn arguments_json(&self) -> Value {
         let text = self.arguments.text();
         serde_json::from_str(&text).unwrap_or(Value::String(text))
     }
 }
 
-/// The pieces of all thoughts in their order with the pause after each: the parts of the summary, then the
-/// thoughts themselves, a blank line between any two of them.
+/// The pieces of all thoughts in order, each with the pause after it: first the parts of the summary, then the raw
+/// thoughts, with a blank line between two of them.
 pub(super) fn thoughts(reason: &Reason) -> Vec<(String, Duration)> {
     let mut pieces: Vec<(String, Duration)> = Vec::new();
     for part in reason.summary.iter().chain(&reason.raw) {

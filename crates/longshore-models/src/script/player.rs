@@ -1,4 +1,4 @@
-//! Chooses the step that answers a request, and keeps the steps that are left.
+//! Chooses the step that answers a request, and keeps the remaining steps.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
@@ -12,11 +12,11 @@ use super::step::{Action, Repeat, RequestCue, Say, Script, ScriptStep, ScriptUsa
 /// The model's text when no step fits a request.
 pub const EXHAUSTED: &str = "(script exhausted)";
 
-/// The steps that are still to be played.
+/// The remaining steps of a script.
 #[derive(Debug, Default)]
 pub struct ScriptPlayer {
     waiting: VecDeque<PendingStep>,
-    /// How many steps were ever added, so that each keeps the number that errors call it by.
+    /// How many steps were ever added. Each step keeps the number by which errors name it.
     added: usize,
 }
 
@@ -30,18 +30,18 @@ struct PendingStep {
 /// The step that answers a request.
 #[derive(Debug, Clone)]
 pub struct StepChoice {
-    /// The number of the step in its script, from 1; none when the script had nothing for the request.
+    /// The number of the step in its script, from 1. None if no step fits the request.
     pub number: Option<usize>,
-    /// What to play.
+    /// The step to play.
     pub step: Arc<ScriptStep>,
 }
 
-/// A step that is not used up.
+/// A remaining step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LeftStep {
-    /// Its number in the script, from 1.
+    /// The number of the step in its script, from 1.
     pub number: usize,
-    /// How many more requests it answers; none when it never ends.
+    /// How many more requests the step answers. None if there is no limit.
     pub times: Option<u32>,
     /// The step as the author wrote it.
     pub step: Value,
@@ -69,8 +69,8 @@ impl ScriptPlayer {
 
     /// Takes the step for a request.
     ///
-    /// A step whose `when` fits wins over steps without `when`. So the sessions that a script names get their
-    /// own steps in order, whichever asks first, and the others share the rest.
+    /// A step whose `when` fits wins over steps without `when`. So each session that a script names gets its own steps
+    /// in order, whichever session asks first, and other sessions share the rest.
     pub fn next(&mut self, heard: &RequestCue<'_>) -> StepChoice {
         let asks_for_it = |waiting: &PendingStep| {
             let when = waiting.step.when.as_ref();
@@ -97,7 +97,7 @@ impl ScriptPlayer {
         chosen
     }
 
-    /// The steps that are not used up, in order.
+    /// The remaining steps, in order.
     pub fn left(&self) -> Vec<LeftStep> {
         let left = |waiting: &PendingStep| LeftStep {
             number: waiting.number,
@@ -111,7 +111,7 @@ impl ScriptPlayer {
     }
 }
 
-/// The step of a script that has nothing left to say.
+/// The step for a request that no step of the script fits.
 fn exhausted() -> Arc<ScriptStep> {
     static STEP: LazyLock<Arc<ScriptStep>> = LazyLock::new(|| {
         let text = Chunks::cut(EXHAUSTED, Cutting::Count(1), std::time::Duration::ZERO);

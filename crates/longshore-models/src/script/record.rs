@@ -16,26 +16,26 @@ use tokio::sync::watch;
 const MOST_ENTRIES: usize = 1_000;
 /// How many bytes of request bodies are kept in memory.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
-/// Headers whose values are secrets. An agent may well be pointed here with a real key in its settings.
+/// Headers whose values are secrets. An agent's settings may contain a real key.
 const SECRET_HEADERS: [&str; 6] =
     ["authorization", "proxy-authorization", "api-key", "x-api-key", "x-goog-api-key", "cookie"];
 
 /// One request.
 #[derive(Debug, Clone, Serialize)]
 pub struct RequestEntry {
-    /// Its number on this server, from 1.
+    /// The number of the request on this server, from 1.
     pub number: u64,
-    /// When it came, as RFC 3339.
+    /// The time of the request, in the form of RFC 3339.
     pub at: String,
     /// The HTTP method.
     pub method: String,
     /// The path.
     pub path: String,
-    /// The headers, secrets hidden.
+    /// The headers, without secret values.
     pub headers: BTreeMap<String, String>,
-    /// The body: its JSON, or the beginning of what was not JSON as a text.
+    /// The body: its JSON or, if it is no JSON, its beginning as text.
     pub body: Arc<Value>,
-    /// The number of the step that answered it; none when no step did.
+    /// The number of the step that answered the request. None if no step did.
     pub step: Option<usize>,
     /// The note of that step.
     pub note: Option<String>,
@@ -47,29 +47,29 @@ pub struct RequestEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// It has not.
+    /// The answer has not ended.
     Playing,
-    /// Everything was sent.
+    /// The server sent everything.
     Played,
     /// The script dropped the connection.
     Cut,
     /// The client left before the end.
     Hangup,
-    /// The server was stopped before the end.
+    /// The server stopped before the end.
     Stopped,
 }
 
-/// The requests that are in memory.
+/// The requests in memory.
 #[derive(Debug, Clone, Serialize)]
 pub struct Requests {
-    /// How many older ones were dropped to keep memory bounded.
+    /// How many older requests were dropped to bound the memory.
     pub dropped: u64,
-    /// The others, oldest first.
+    /// The newest requests, the oldest of them first.
     pub requests: Vec<RequestEntry>,
 }
 
 impl Requests {
-    /// How many requests came, with those that were dropped.
+    /// How many requests arrived, including the dropped ones.
     pub fn count(&self) -> u64 {
         self.dropped + self.requests.len() as u64
     }
@@ -100,7 +100,7 @@ struct RecordState {
 }
 
 impl Record {
-    /// A record that is also appended to a file. Only its owner may read that file: prompts are private.
+    /// A record that also appends to a file. Only the file's owner may read it, because prompts are private.
     pub(super) fn with_file(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         let file = options.create(true).append(true).mode(0o600).open(path)?;
@@ -109,7 +109,7 @@ impl Record {
         Ok(record)
     }
 
-    /// Adds a request, gives it its number, and returns that. `size` is the length of its body.
+    /// Adds a request, and returns its number. `size` is the length of its body.
     pub(super) fn add(&self, mut entry: RequestEntry, size: usize) -> u64 {
         let mut state = self.lock();
         state.added += 1;
@@ -129,7 +129,7 @@ impl Record {
         number
     }
 
-    /// Notes how the answer to a request ended.
+    /// Records the end of an answer.
     pub(super) fn finish(&self, number: u64, outcome: Outcome) {
         let mut state = self.lock();
         state.write(&RequestLogLine::Outcome { number, outcome });
@@ -140,7 +140,7 @@ impl Record {
         self.changes.send_replace(());
     }
 
-    /// Tells of every request that comes and every answer that ends from now on.
+    /// Reports every later request and every later end of an answer.
     pub(super) fn changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
     }
@@ -159,7 +159,7 @@ impl Record {
 }
 
 impl RecordState {
-    /// Appends a line. A disk that is full must not change what the agent under test sees, so it only warns.
+    /// Appends a line. A full disk only causes a warning, because it must not change the answer to the agent.
     fn write(&mut self, line: &RequestLogLine<'_>) {
         let Some(file) = &mut self.file else {
             return;
@@ -173,7 +173,7 @@ impl RecordState {
     }
 }
 
-/// Headers as they are recorded: secrets hidden, bytes that are not text replaced.
+/// The recorded form of headers: secrets are hidden, bytes that are no text are replaced.
 pub(super) fn shown_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
     let shown = |name: &str, value: &[u8]| match SECRET_HEADERS.contains(&name) {
         true => "(hidden)".to_owned(),
@@ -182,8 +182,7 @@ pub(super) fn shown_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
     headers.iter().map(|(name, value)| (name.to_string(), shown(name.as_str(), value.as_bytes()))).collect()
 }
 
-/// Notes the end of one answer, whichever way it ends: an answer that is dropped before it said how it ended
-/// was dropped because the client left.
+/// Records the end of one answer. If a ticket is dropped without an outcome, the client has left.
 #[derive(Debug)]
 pub(super) struct Ticket {
     record: Arc<Record>,

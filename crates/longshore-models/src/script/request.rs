@@ -1,16 +1,16 @@
-//! Reads user texts and tool results from a request, in the form that the APIs share: a list of messages with
-//! a role, each with a text or a list of parts.
+//! Reads user texts and tool results from a request, in the form that the APIs share: a list of messages with a role,
+//! each with a text or a list of parts.
 
 use serde_json::Value;
 
-/// What the last message of the user says, of those that say something.
+/// The text of the last user message that has a text.
 pub(super) fn last_text(messages: &Value, said: impl Fn(&Value) -> String) -> String {
     let messages = messages.as_array().map(Vec::as_slice).unwrap_or_default();
     let of_the_user = messages.iter().rev().filter(|message| message["role"] == "user");
     of_the_user.map(said).find(|text| !text.is_empty()).unwrap_or_default()
 }
 
-/// The text of a message's content: its parts that have a text, as far as they count, a line each.
+/// The text of a message's content: the texts of those parts that count, each on its own line.
 pub(super) fn text_of(content: &Value, counts: impl Fn(&str) -> bool) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -22,7 +22,7 @@ pub(super) fn text_of(content: &Value, counts: impl Fn(&str) -> bool) -> String 
     }
 }
 
-/// Every text in the results of tools that came since the model last spoke, a line each.
+/// All texts in the results of tools since the model's last message, each on its own line.
 pub(super) fn last_results(messages: &Value) -> String {
     let mut texts = Vec::new();
     for message in messages.as_array().map(Vec::as_slice).unwrap_or_default().iter().rev() {
@@ -39,7 +39,7 @@ pub(super) fn last_results(messages: &Value) -> String {
     texts.join("\n")
 }
 
-/// The results in a message, in whichever shape: an item of its own, a message of a tool, or parts of a message.
+/// The results in a message of any form: a separate item, a message of a tool, or parts of a message.
 fn results_of(message: &Value) -> Vec<&Value> {
     if message["type"].as_str().is_some_and(|kind| kind.ends_with("call_output")) {
         return vec![&message["output"]];

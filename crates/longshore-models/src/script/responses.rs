@@ -1,8 +1,8 @@
 //! OpenAI Responses.
 //!
 //! An answer is `response.created`, then for every item `response.output_item.added`, deltas of its kind and
-//! `response.output_item.done` with the whole item, then `response.completed` with the whole response and its
-//! usage. `response.failed` and `response.incomplete` end it otherwise. Events carry a dense `sequence_number`.
+//! `response.output_item.done` with the whole item, then `response.completed` with the whole response and its usage.
+//! `response.failed` and `response.incomplete` end other answers. Events have a dense `sequence_number`.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -13,8 +13,8 @@ use super::frame::{Exchange, ScriptFrame, SseEvent};
 use super::request::{last_text, text_of};
 use super::step::{Action, CustomCall, FunctionCall, Reason, Say, ScriptUsage};
 
-/// The text of the last message of the user. Results of tools are items of their own and do not count, so it
-/// stays the same over all requests of a turn.
+/// The text of the last user message. Results of tools are separate items and do not count, so the text stays the same
+/// over all requests of a turn.
 pub(super) fn last_user_text(request: &Value) -> String {
     match &request["input"] {
         Value::String(text) => text.clone(),
@@ -22,7 +22,7 @@ pub(super) fn last_user_text(request: &Value) -> String {
     }
 }
 
-/// An error body in the shape of the APIs of OpenAI.
+/// An error body in the form of OpenAI's APIs.
 pub(super) fn error_body(status: StatusCode, message: &str) -> Value {
     let (kind, code) = match status.as_u16() {
         401 => ("invalid_request_error", Some("invalid_api_key")),
@@ -33,7 +33,7 @@ pub(super) fn error_body(status: StatusCode, message: &str) -> Value {
     json!({"error": {"message": message, "type": kind, "param": null, "code": code}})
 }
 
-/// One answer. A failure is an answer too: asked for as one body, it comes with the status of success.
+/// Renders one answer. A failure is an answer too: as one body, it has the status of success.
 pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> ApiAnswer {
     let mut writer = ResponsesRenderer {
         exchange,
@@ -67,9 +67,9 @@ struct ResponsesRenderer<'a> {
     exchange: &'a Exchange,
     frames: Vec<ScriptFrame>,
     sequence: u64,
-    /// The finished items; its length is the index of the next one.
+    /// The finished items. Their number is the index of the next item.
     output: Vec<Value>,
-    /// The response as it stood when it was last told.
+    /// The response in the last event that had one.
     whole: Value,
 }
 
@@ -85,7 +85,7 @@ impl ResponsesRenderer<'_> {
             Action::Sleep(wait) => self.frames.push(ScriptFrame::Wait(*wait)),
             Action::Cut => self.frames.push(ScriptFrame::Cut),
             Action::Hang => self.frames.push(ScriptFrame::Hang),
-            // The body ends after the last frame, so the missing completion says it all.
+            // The body ends after the last frame, without the event that completes the answer.
             Action::End => {}
             Action::Fail { code, message } => {
                 let error = json!({"error": {"code": code, "message": message}});
@@ -146,7 +146,7 @@ impl ResponsesRenderer<'_> {
             item["content"] = json!([{"type": "reasoning_text", "text": text}]);
         }
         item["summary"] = reason.summary.iter().map(|chunks| part(&chunks.text())).collect();
-        // Agents that keep no state on the server send this back; it only has to look like something.
+        // Agents that keep no state on the server send this back unchanged, so any text serves.
         item["encrypted_content"] = json!("c2NyaXB0ZWQ=");
         self.finish_item(item);
     }
@@ -176,7 +176,7 @@ impl ResponsesRenderer<'_> {
     fn custom(&mut self, custom: &CustomCall) {
         let call_id = self.id(&custom.id, "call");
         let id = format!("ctc_{call_id}");
-        // `call_id` is there for codex, which joins streamed input to its call by it.
+        // Codex needs `call_id` here: it assigns streamed input to a call by this id.
         let place = json!({"item_id": id, "call_id": call_id, "output_index": self.index()});
         let mut item = json!({"type": "custom_tool_call", "id": id, "call_id": call_id, "name": custom.name});
         let input = custom.input.text();
@@ -190,7 +190,7 @@ impl ResponsesRenderer<'_> {
         self.finish_item(item);
     }
 
-    /// Announces an item: what is known of it, with what will grow still empty.
+    /// Writes the event for a new item, whose growing fields are still empty.
     fn begin_item(&mut self, item: &Value, empty: Value) {
         let mut item = merged(item, empty);
         item["status"] = json!("in_progress");
@@ -213,7 +213,7 @@ impl ResponsesRenderer<'_> {
         }
     }
 
-    /// An event about a place within the output.
+    /// Writes an event about a place in the output.
     fn at(&mut self, place: &Value, kind: &str, more: Value) {
         let mut event = merged(place, more);
         event["type"] = json!(kind);
@@ -231,7 +231,7 @@ impl ResponsesRenderer<'_> {
         self.frames.push(ScriptFrame::Event(event));
     }
 
-    /// Tells how the whole response stands.
+    /// Writes an event with the whole response.
     fn response(&mut self, event: &str, status: &str, more: Value) {
         let response = json!({
             "id": format!("resp_{}", self.exchange.number),
@@ -249,13 +249,13 @@ impl ResponsesRenderer<'_> {
         self.output.len()
     }
 
-    /// The author's id, or one that no other answer of this server has.
+    /// The author's id, or an id that no other answer of this server has.
     fn id(&self, given: &Option<String>, prefix: &str) -> String {
         given.clone().unwrap_or_else(|| format!("{prefix}_{}_{}", self.exchange.number, self.index()))
     }
 }
 
-/// Two objects as one; the second wins.
+/// Merges two objects. The values of the second win.
 fn merged(first: &Value, second: Value) -> Value {
     let mut all = first.as_object().cloned().unwrap_or_default();
     if let Value::Object(more) = second {

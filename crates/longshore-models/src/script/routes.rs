@@ -18,13 +18,13 @@ use super::record::{Outcome, Ticket};
 use super::server::Serving;
 use super::stream;
 
-/// How much of a body that is not JSON is recorded.
+/// How many bytes of a body that is no JSON are recorded.
 const SHOWN_GARBAGE: usize = 1024;
-/// The header by which a client of Anthropic's API is known where paths are the same.
+/// The header that identifies clients of Anthropic's API on shared paths.
 const ANTHROPIC_VERSION: &str = "anthropic-version";
 
-/// The routes. Those of OpenAI and Anthropic also work without `/v1`, for agents that add less to their base
-/// address than others.
+/// The routes. The routes of OpenAI and Anthropic also work without `/v1`, because some agents do not add it to their
+/// base address.
 pub(super) fn of_the_apis() -> Router<Serving> {
     let asks = |api: Api| {
         post(move |State(serving): State<Serving>, head: RequestHead, body| async move {
@@ -63,7 +63,7 @@ async fn respond(
     play(answer, serving.stop, ticket)
 }
 
-/// Gemini names the model and what to do with it in the path: `gemini-2.5-flash:streamGenerateContent`.
+/// Answers a request of Gemini, whose path has the model and the verb: `gemini-2.5-flash:streamGenerateContent`.
 async fn gemini(
     State(serving): State<Serving>,
     Path(call): Path<String>,
@@ -86,7 +86,7 @@ async fn gemini(
     play(answer, serving.stop, ticket)
 }
 
-/// Reads the JSON of a request, or says in the words of the API why that cannot be done.
+/// Parses the JSON of a request. The error is an answer in the form of the API.
 fn read(
     model: &Model,
     api: Api,
@@ -158,8 +158,7 @@ async fn count_for_messages(
     count(&serving, Api::Messages, head, body, "input_tokens")
 }
 
-/// How many tokens a request has: no step is used up for it, and a guess is enough for agents that watch their
-/// budget.
+/// Counts the tokens of a request, without using a step. An estimate is enough for agents that watch their budget.
 fn count(
     serving: &Serving,
     api: Api,
@@ -208,7 +207,7 @@ async fn gemini_models(State(serving): State<Serving>, head: RequestHead) -> Jso
     Json(json!({"models": models}))
 }
 
-/// Some agents look whether anybody is there before they ask.
+/// Answers agents that check for a server before their first request.
 async fn present(State(serving): State<Serving>, head: RequestHead) -> &'static str {
     note(&serving.model, &head, Value::Null);
     "a scripted model\n"
@@ -225,7 +224,7 @@ fn note(model: &Model, head: &RequestHead, body: Value) {
     ticket.ends(Outcome::Played);
 }
 
-/// Answers a request that no step can answer, and records it: it tells what an agent wanted.
+/// Refuses a request that no step can answer. The record shows what the agent wanted.
 fn refuse(
     model: &Model,
     api: Api,
@@ -239,7 +238,7 @@ fn refuse(
     error(api, status, why)
 }
 
-/// An error in the shape of an API.
+/// An error in the form of an API.
 pub(super) fn error(api: Api, status: StatusCode, message: &str) -> Response {
     (status, Json(api.error_body(status, message))).into_response()
 }

@@ -16,11 +16,11 @@ use super::step::Script;
 use super::{routes, steering};
 use crate::loopback::{self, ServeError, is_from_page};
 
-/// The largest request body. Agents send their whole history with every request, images in it.
+/// The largest request body. Agents send their whole history with every request, including images.
 pub const BODY_LIMIT: usize = 32 * 1024 * 1024;
 
-/// Serves a script until `shutdown`, with every request appended to `log` as a line of JSON. The listener must
-/// be on loopback.
+/// Serves a script until `shutdown`. Appends every request to `log`, as a line of JSON. The listener must be on
+/// loopback.
 pub async fn serve(
     listener: TcpListener,
     script: Script,
@@ -37,7 +37,7 @@ pub async fn serve(
 }
 
 impl Model {
-    /// Serves this model until `shutdown`. Streams that still play then are cut.
+    /// Serves this model until `shutdown`, which cuts the streams that still play.
     pub async fn serve(
         self,
         listener: TcpListener,
@@ -53,7 +53,7 @@ impl Model {
     }
 }
 
-/// What every route has at hand.
+/// The state of every route.
 #[derive(Clone)]
 pub(super) struct Serving {
     pub(super) model: Model,
@@ -68,7 +68,7 @@ fn router(serving: Serving) -> Router {
         .with_state(serving)
 }
 
-/// Answers no page of a browser.
+/// Refuses requests of pages in browsers.
 pub(crate) async fn refuse_browsers(request: Request, next: Next) -> Response {
     if is_from_page(&request) {
         let why = "only programs on this machine may ask: no Origin header, and a loopback Host";

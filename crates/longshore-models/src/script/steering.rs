@@ -13,7 +13,7 @@ use super::routes;
 use super::server::Serving;
 use super::step::Script;
 
-/// The routes; an underscore keeps them apart from those of any API.
+/// The routes. The underscore separates them from the routes of the APIs.
 pub(super) fn routes() -> Router<Serving> {
     Router::new()
         .route("/_script", post(replace_script))

@@ -8,56 +8,56 @@ use serde_json::Value;
 use super::chunks::Chunks;
 use super::demand::Demand;
 
-/// A whole script, ready to be played.
+/// A parsed script.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     /// The steps in the order of the file.
     pub steps: Vec<ScriptStep>,
-    /// The model names that the server lists; when empty it lists `scripted`.
+    /// The names of the models that the server lists. Without any, the server lists `scripted`.
     pub models: Vec<String>,
-    /// What every request must have; one that does not is refused, and no step is used up for it.
+    /// Requirements for all requests. The server refuses other requests, and uses no step for them.
     pub insists: Vec<Demand>,
 }
 
-/// The answer to one request (or to several, when it repeats).
+/// The answer to one request, or to several.
 #[derive(Debug, Clone)]
 pub struct ScriptStep {
-    /// What the author wrote beside it, for people who read the record of requests.
+    /// The author's note, for people who read the record of requests.
     pub note: Option<String>,
-    /// Which requests it is for; without it, any that no other step claims.
+    /// The condition for requests. Without it, the step answers any request that no other step claims.
     pub when: Option<When>,
-    /// How many requests it answers.
+    /// How many requests the step answers.
     pub repeat: Repeat,
-    /// What it answers.
+    /// The answer.
     pub play: StepAnswer,
-    /// The JSON it was read from, so that what is left can be shown in the author's words.
+    /// The step's JSON, to show remaining steps as the author wrote them.
     pub source: Value,
 }
 
-/// A condition on the request that a step answers.
+/// A condition for the request that a step answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct When {
-    /// Text that the last message of the user must contain.
+    /// Text that the last user message must contain.
     pub contains: Option<String>,
-    /// Text that the results of tools must contain that the request brings.
+    /// Text that the tool results of the request must contain.
     pub result: Option<String>,
     /// Whether the request must let the model call tools, or must not.
     pub tools: Option<bool>,
 }
 
-/// What steps are chosen by, of a request.
+/// The parts of a request that choose its step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestCue<'a> {
-    /// The last message of the user.
+    /// The last user message.
     pub text: &'a str,
-    /// What tools said since the model last spoke.
+    /// The results of tools since the model's last message.
     pub results: &'a str,
-    /// Whether it offers tools.
+    /// Whether the request offers tools.
     pub tools: bool,
 }
 
 impl When {
-    /// Whether such a request is meant.
+    /// Whether a request meets the condition.
     pub fn fits(&self, heard: &RequestCue<'_>) -> bool {
         self.contains.as_ref().is_none_or(|wanted| heard.text.contains(wanted))
             && self.result.as_ref().is_none_or(|wanted| heard.results.contains(wanted))
@@ -70,7 +70,7 @@ impl When {
 pub enum Repeat {
     /// This many, at least one.
     Times(u32),
-    /// All that come.
+    /// All further requests.
     Forever,
 }
 
@@ -79,9 +79,9 @@ pub enum Repeat {
 pub enum StepAnswer {
     /// A stream of events.
     Stream {
-        /// What the model does, in this order.
+        /// The actions of the model, in order.
         actions: Vec<Action>,
-        /// The tokens it claims to have used.
+        /// The usage that the answer reports.
         usage: ScriptUsage,
         /// Further headers of the HTTP response.
         headers: HeaderMap,
@@ -97,24 +97,25 @@ pub struct ScriptRefusal {
     pub status: StatusCode,
     /// Further headers, such as `retry-after`.
     pub headers: HeaderMap,
-    /// The body: a string is sent as it is, everything else as JSON; without it, an error in the API's own shape.
+    /// The body. A string is sent as it is, everything else as JSON. Without a body, the server sends an error in the
+    /// form of the API.
     pub body: Option<Value>,
 }
 
-/// One thing that the model does within an answer.
+/// One action of the model in an answer.
 #[derive(Debug, Clone)]
 pub enum Action {
-    /// Says text to the user.
+    /// Sends text to the user.
     Say(Say),
-    /// Thinks aloud.
+    /// Sends thoughts.
     Reason(Reason),
     /// Calls a function with JSON arguments.
     Call(FunctionCall),
     /// Calls a tool that takes free text.
     Custom(CustomCall),
-    /// Puts out an item of the API as it is.
+    /// Sends an item of the API unchanged.
     Item(Value),
-    /// Sends an event of the API as it is.
+    /// Sends an event of the API unchanged.
     Event(Value),
     /// Waits.
     Sleep(Duration),
@@ -131,12 +132,12 @@ pub enum Action {
         /// The text for people.
         message: String,
     },
-    /// Reports that the answer was broken off, for this reason.
+    /// Reports that the answer is incomplete, for this reason.
     Incomplete(String),
 }
 
 impl Action {
-    /// Whether nothing can follow it.
+    /// Whether no action may follow this one.
     pub fn is_last(&self) -> bool {
         match self {
             Action::Cut | Action::End | Action::Hang | Action::Fail { .. } | Action::Incomplete(_) => true,
@@ -154,13 +155,13 @@ impl Action {
 /// Text for the user.
 #[derive(Debug, Clone)]
 pub struct Say {
-    /// The text and how it is cut.
+    /// The text in pieces.
     pub text: Chunks,
-    /// The item's id; made up when absent.
+    /// The item's id. Without it, the server generates one.
     pub id: Option<String>,
-    /// What the message is to the turn (`commentary`, `final_answer`), where the API knows that.
+    /// The phase of the message in the turn (`commentary`, `final_answer`), for an API that has phases.
     pub phase: Option<String>,
-    /// It is broken off: nothing says that it is whole.
+    /// Whether the text stays unfinished: no event completes it.
     pub unfinished: bool,
 }
 
@@ -169,52 +170,52 @@ pub struct Say {
 pub struct Reason {
     /// The parts of the summary.
     pub summary: Vec<Chunks>,
-    /// The thoughts themselves, where the API shows them.
+    /// The raw thoughts, for an API that shows them.
     pub raw: Option<Chunks>,
-    /// The item's id; made up when absent.
+    /// The item's id. Without it, the server generates one.
     pub id: Option<String>,
 }
 
 /// A call of a function.
 #[derive(Debug, Clone)]
 pub struct FunctionCall {
-    /// The function.
+    /// The name of the function.
     pub name: String,
-    /// Functions that are called in its place, where the request offers them and not this one.
+    /// Other functions, for a request that does not offer this one. The first offered one is called.
     pub otherwise: Vec<String>,
-    /// The group it belongs to, where the API has groups.
+    /// The group of the function, for an API that has groups.
     pub namespace: Option<String>,
-    /// The arguments as JSON text (or as the broken text that the author wants to send).
+    /// The arguments as JSON text, or broken text if the author wants to send it.
     pub arguments: Chunks,
-    /// The id that joins call and result; made up when absent.
+    /// The id that joins call and result. Without it, the server generates one.
     pub id: Option<String>,
-    /// Whether it is left broken off, for a stream that is cut in the middle of the arguments.
+    /// Whether the call stays unfinished, for a stream that is cut in the middle of the arguments.
     pub unfinished: bool,
-    /// What signs it, where the API has a place for that.
+    /// The signature of the call, for an API that has signatures.
     pub signature: Option<String>,
 }
 
 /// A call of a tool that takes free text.
 #[derive(Debug, Clone)]
 pub struct CustomCall {
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// The text that it gets.
+    /// The text for the tool.
     pub input: Chunks,
-    /// The id that joins call and result; made up when absent.
+    /// The id that joins call and result. Without it, the server generates one.
     pub id: Option<String>,
 }
 
-/// The tokens that an answer claims to have used.
+/// The usage that an answer reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScriptUsage {
-    /// Tokens of the request, the cached ones among them.
+    /// Tokens of the request, including cached tokens.
     pub input: u64,
-    /// Those of the request that came from a cache.
+    /// Tokens of the request that came from a cache.
     pub cached: u64,
-    /// Tokens of the answer, the thoughts among them.
+    /// Tokens of the answer, including thoughts.
     pub output: u64,
-    /// Those of the answer that were thoughts.
+    /// Tokens of thoughts.
     pub reasoning: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Plays frames on a socket. Only this file waits.
+//! Plays frames on a socket. No other file of the scripted model waits.
 
 use std::io;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use tokio::sync::watch;
 use super::frame::ScriptFrame;
 use super::record::{Outcome, Ticket};
 
-/// The body of a response that plays frames, until they end, the client leaves or the server stops. `last` comes
-/// after the frames.
+/// The body of a response that plays frames until they end, the client leaves or the server stops. `last` follows the
+/// frames.
 pub(super) fn body(
     frames: Vec<ScriptFrame>,
     last: Option<Bytes>,
@@ -31,13 +31,13 @@ struct Playing {
 }
 
 impl Playing {
-    /// The next bytes of the body, nothing at its end. An error makes the server drop the connection without
-    /// the mark that ends a body, which is what a client sees of a network that broke.
+    /// The next bytes of the body. Returns none at its end. An error makes the server drop the connection without the
+    /// end mark of the body, so the client sees a broken network.
     async fn next(mut self) -> Option<(io::Result<Bytes>, Self)> {
         while let Some(frame) = self.frames.next() {
             match frame {
                 ScriptFrame::Event(event) => {
-                    // Clients leave as soon as they read the last event, often before the body is seen to end.
+                    // Clients leave when they read the last event, often before the body ends.
                     if self.frames.as_slice().is_empty() {
                         self.ticket.ends(Outcome::Played);
                     }
@@ -49,7 +49,7 @@ impl Playing {
                     }
                 }
                 ScriptFrame::Cut => {
-                    // What was sent before is flushed only when the body has nothing ready for a moment.
+                    // The server flushes earlier data only when the body has nothing ready for a moment.
                     tokio::task::yield_now().await;
                     return Some(self.drop_connection(Outcome::Cut));
                 }
@@ -77,7 +77,7 @@ impl Playing {
     }
 }
 
-/// Waits until the server stops. A sender that is gone is a server that is gone.
+/// Waits until the server stops. A dropped sender means the same.
 pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stopped| *stopped).await;
 }

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use crate::cli::called_back::CalledBack;
 
-/// Dropping it closes the door.
+/// The door of a stage. Dropping it closes the door.
 pub(super) struct StageDoor(JoinHandle<()>);
 
 impl StageDoor {

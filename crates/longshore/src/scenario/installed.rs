@@ -34,10 +34,10 @@ pub struct InstalledAgent {
     pub gateway: Option<ModelApi>,
 }
 
-/// Why an agent cannot play a scenario.
+/// The reason why an agent cannot play a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WhyNot {
-    /// Nobody has said how the agent finds a scripted model.
+    /// Neither Longshore nor the settings say how the agent finds a scripted model.
     #[error("Longshore does not know how to set a scripted model for this agent")]
     NoModel,
     /// The agent does not have the mode.

@@ -413,7 +413,7 @@ impl ScenarioClient {
         self.events.last().map_or(Seq::ZERO, |event| event.seq)
     }
 
-    /// Whether a request since the last prompt has these words. The last of all may be one for a title.
+    /// Whether any request since the last prompt has these words. The last one may ask for a title instead.
     fn told_model(&self, words: &str) -> bool {
         let Some(model) = &self.stage.model else { return false };
         let heard = model.requests();

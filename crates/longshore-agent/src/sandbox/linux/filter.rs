@@ -1,5 +1,5 @@
-//! The seccomp filter, for what Landlock does not cover: sockets, `truncate` on older kernels, and for
-//! commands that only read every change of a file's attributes.
+//! The seccomp filter, for operations that Landlock does not cover: sockets, `truncate` on older kernels, and, for
+//! commands that only read, every change of a file's attributes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,10 +10,10 @@ use seccompiler::{
 
 use super::super::{Reach, Sandbox};
 
-/// System calls, and when they are meant: always when there are no rules.
+/// System calls with the rules that deny them. A call without rules is always denied.
 type SyscallRules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Calls that change a file's rights, owner, times or attributes.
+/// Calls that change a file's mode, owner, times or attributes.
 const ATTRIBUTES: [i64; 14] = [
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
@@ -27,11 +27,11 @@ const ATTRIBUTES: [i64; 14] = [
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
-    // setxattrat and removexattrat, of Linux 6.13.
+    // `setxattrat` and `removexattrat`, since Linux 6.13.
     463,
     466,
 ];
-/// Their older forms, which newer machines do not have.
+/// The older forms of these calls, which newer architectures do not have.
 #[cfg(target_arch = "x86_64")]
 const OLD_ATTRIBUTES: [i64; 6] = [
     libc::SYS_chmod,
@@ -52,13 +52,13 @@ pub(super) fn of(sandbox: &Sandbox, landlock: i64) -> io::Result<BpfProgram> {
 }
 
 fn compiled(sandbox: &Sandbox, landlock: i64) -> Result<BpfProgram, seccompiler::BackendError> {
-    // Never right: a file system is nobody's to mount in here, and a filter cannot be empty.
+    // A command in the sandbox never needs to mount anything. The entry is also here because a filter cannot be empty.
     let mut calls = SyscallRules::from([(libc::SYS_mount, Vec::new())]);
     if !sandbox.network {
         let local = u64::from(libc::AF_UNIX.unsigned_abs());
         let other = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, local)?;
         calls.insert(libc::SYS_socket, vec![SeccompRule::new(vec![other])?]);
-        // It opens sockets without calling `socket`.
+        // `io_uring` opens sockets without a call of `socket`.
         calls.insert(libc::SYS_io_uring_setup, Vec::new());
     }
     if landlock < COVERS_TRUNCATION {

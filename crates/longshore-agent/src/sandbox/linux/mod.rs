@@ -18,7 +18,7 @@ use seccompiler::BpfProgram;
 use self::view::View;
 use super::Sandbox;
 
-/// All that locks a process in.
+/// The prepared restrictions for one process.
 #[derive(Debug)]
 pub(super) struct Lock {
     view: Option<View>,
@@ -37,14 +37,14 @@ impl Lock {
         Ok(Self { view, rules, filter: filter::of(sandbox, abi)? })
     }
 
-    /// Locks the calling thread in, and all that it starts from then on.
+    /// Restricts the calling thread, and all processes that it starts later.
     #[allow(unsafe_code, reason = "the system call has no other way in")]
     pub(super) fn enter(&mut self) -> io::Result<()> {
         if let Some(view) = &mut self.view {
             view.enter()?;
         }
         capabilities::drop_most()?;
-        // SAFETY: they take numbers only; the file is ours and open.
+        // SAFETY: the calls take numbers only. The file descriptor belongs to this lock and is open.
         let locked = unsafe {
             libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
                 && libc::syscall(libc::SYS_landlock_restrict_self, self.rules.as_raw_fd(), 0) == 0
@@ -56,12 +56,12 @@ impl Lock {
     }
 }
 
-/// Whether the view can be had here: read-only folders in a writable one.
+/// Whether this system allows the view, which makes folders inside a writable folder read-only.
 pub(super) fn keeps() -> bool {
     view::is_possible()
 }
 
-/// Tries it on a thread, which then ends. Its view is another matter.
+/// Tries the sandbox on a thread, which then ends. The view is not part of this test.
 pub(super) fn try_it(sandbox: &Sandbox) -> io::Result<()> {
     let tried = std::thread::scope(|scope| {
         scope.spawn(|| Lock::with(sandbox, None).and_then(|mut lock| lock.enter())).join()
@@ -73,7 +73,7 @@ pub(super) fn try_it(sandbox: &Sandbox) -> io::Result<()> {
 mod tests {
     use super::super::available;
 
-    /// A kernel that has none answers as this filter does.
+    /// The filter makes the kernel answer as if it had no Landlock.
     #[test]
     fn a_kernel_without_landlock_is_noticed() {
         let told = std::thread::spawn(|| {

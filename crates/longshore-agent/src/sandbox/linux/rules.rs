@@ -11,7 +11,7 @@ use landlock::{
 
 use super::super::{Reach, Sandbox};
 
-/// Devices that programs write to without writing anything anywhere.
+/// Devices that store nothing of the data that programs write to them.
 const DEVICES: [&str; 8] = [
     "/dev/null",
     "/dev/zero",
@@ -23,7 +23,7 @@ const DEVICES: [&str; 8] = [
     "/dev/pts",
 ];
 
-/// The rules, and the version of Landlock that this kernel has.
+/// The rules, and the version of Landlock of this kernel.
 pub(super) fn of(sandbox: &Sandbox) -> io::Result<(OwnedFd, i64)> {
     let failed = |error: &dyn std::fmt::Display| io::Error::other(format!("the sandbox: {error}"));
     let writes = AccessFs::from_write(ABI::V3);
@@ -36,7 +36,7 @@ pub(super) fn of(sandbox: &Sandbox) -> io::Result<(OwnedFd, i64)> {
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(handled)
         .map_err(|error| failed(&error))?
-        // What older kernels lack is left out, except where the filter makes up for it.
+        // Older kernels lack some of these rights. The rules leave missing rights out; the filter covers some of them.
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(writes)
         .and_then(|rules| rules.scope(Scope::AbstractUnixSocket | Scope::Signal))
@@ -45,7 +45,7 @@ pub(super) fn of(sandbox: &Sandbox) -> io::Result<(OwnedFd, i64)> {
         rules = rules.handle_access(AccessNet::from_all(ABI::V4)).map_err(|error| failed(&error))?;
     }
     let mut created = rules.create().map_err(|error| failed(&error))?;
-    // A right that is not handled may not be given either.
+    // Landlock refuses a rule with a right that the ruleset does not handle.
     let open = match sandbox.reach {
         Reach::All => writes,
         Reach::Only { .. } => writes | looks,
@@ -68,6 +68,6 @@ pub(super) fn of(sandbox: &Sandbox) -> io::Result<(OwnedFd, i64)> {
 #[allow(unsafe_code, reason = "the crate does not tell it before the lock is closed")]
 fn version() -> i64 {
     const VERSION: u32 = 1;
-    // SAFETY: asked so, it takes no memory and gives a number.
+    // SAFETY: with this flag, the call takes no memory and returns a number.
     unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0, VERSION) }
 }

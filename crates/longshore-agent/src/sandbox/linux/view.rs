@@ -24,7 +24,7 @@ const EMPTY_PATH: libc::c_uint = 0x1000;
 const MOVE_EMPTY_PATH: libc::c_uint = 4;
 const READ_ONLY: u64 = 1;
 
-/// `struct mount_attr`.
+/// The kernel's `struct mount_attr`.
 #[repr(C)]
 struct Attributes {
     set: u64,
@@ -33,18 +33,18 @@ struct Attributes {
     user: u64,
 }
 
-/// How a namespace is had.
+/// The way in which the process gets a mount namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Privileged,
     User,
 }
 
-/// What is to be mounted.
+/// The mounts of a view.
 #[derive(Debug)]
 pub(super) struct View {
     way: Way,
-    /// Who we are, as the files of `/proc` want it.
+    /// The identity of this process, in the form of the files in `/proc`.
     maps: [(CString, Vec<u8>); 3],
     places: Vec<ViewPlace>,
     cwd: CString,
@@ -54,11 +54,11 @@ pub(super) struct View {
 struct ViewPlace {
     path: CString,
     kept: bool,
-    /// Its copy, while the view is made.
+    /// The copy of the mount, while the view is being made.
     copy: RawFd,
 }
 
-/// Whether there can be a view here. It is tried once, in a process of its own.
+/// Whether this system allows a view. The agent tries it once, in a separate process.
 pub(super) fn is_possible() -> bool {
     way().is_some()
 }
@@ -72,7 +72,7 @@ fn way() -> Option<Way> {
         [Way::Privileged, Way::User].into_iter().find(|way| {
             let Ok(Some(mut view)) = View::by(*way, &tried, Path::new("/")) else { return false };
             let mut process = std::process::Command::new("true");
-            // SAFETY: it makes system calls that take no memory and no lock.
+            // SAFETY: `enter` makes only system calls that take no memory and no lock.
             unsafe { process.pre_exec(move || view.enter()) };
             process.status().is_ok_and(|status| status.success())
         })
@@ -80,7 +80,7 @@ fn way() -> Option<Way> {
 }
 
 impl View {
-    /// None where there cannot be one, or nothing is to be kept from writing.
+    /// The view of a sandbox. Returns none if the system allows no view, or if the command may write everywhere.
     pub(super) fn new(sandbox: &Sandbox, cwd: &Path) -> io::Result<Option<Self>> {
         way().map_or(Ok(None), |way| Self::by(way, sandbox, cwd))
     }
@@ -109,7 +109,7 @@ impl View {
             places.insert(path, true);
         }
         let place = |(path, kept)| Ok(ViewPlace { path: c_path(path)?, kept, copy: -1 });
-        // In this order folders come before what is in them.
+        // The order of the map puts folders before their content.
         let places: io::Result<Vec<ViewPlace>> = places.into_iter().map(place).collect();
         let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         let maps = [
@@ -120,16 +120,16 @@ impl View {
         Ok(Some(Self { way, maps, places: places?, cwd: c_path(cwd)? }))
     }
 
-    /// Makes the view, and enters it. For a process that has one thread.
+    /// Makes the view and enters it. The process must have only one thread.
     #[allow(unsafe_code, reason = "the system calls have no other way in")]
     pub(super) fn enter(&mut self) -> io::Result<()> {
-        // SAFETY: all strings end with a zero and outlive the calls, which keep none of them.
+        // SAFETY: all strings end with a zero byte and outlive the calls, which keep none of them.
         unsafe {
             match self.way {
                 Way::Privileged => done(libc::unshare(libc::CLONE_NEWNS))?,
                 Way::User => {
-                    // Who cannot be looked at may not write these files of its own either. No longer than that: this is
-                    // still the memory of who started it.
+                    // A process that is not dumpable may not write these files, although they are its own. The process
+                    // is dumpable only for these writes, because it still has a copy of its parent's memory.
                     libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
                     done(libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS))?;
                     for (file, text) in &self.maps {
@@ -167,17 +167,17 @@ impl View {
                 done(moved as libc::c_int)?;
                 libc::close(place.copy);
             }
-            // Where we stand is still the folder of before.
+            // The working folder of the process is still the folder outside of the view.
             done(libc::chdir(self.cwd.as_ptr()))
         }
     }
 }
 
-/// Makes a mount and all in it read-only.
+/// Makes a mount and all mounts in it read-only.
 #[allow(unsafe_code, reason = "the system call has no other way in")]
 unsafe fn read_only(folder: RawFd, path: *const libc::c_char, flags: libc::c_uint) -> io::Result<()> {
     let wanted = Attributes { set: READ_ONLY, clear: 0, propagation: 0, user: 0 };
-    // SAFETY: the path is a string of the caller's; the structure has the size that is told.
+    // SAFETY: the path is a string of the caller, and the size is that of the structure.
     let changed = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,

@@ -18,14 +18,14 @@ use super::bound::{BoundedOutput, WHOLE_LIMIT};
 use super::command::{CommandSetting, Script, Surroundings, explain};
 use super::{Progress, ToolResult};
 
-/// How many terminals there may be at a time.
+/// How many terminals may be open at a time.
 pub(super) const SESSIONS_LIMIT: usize = 16;
-/// How long a call waits for output when nothing else is said.
+/// How long a call waits for output by default.
 const YIELD: Duration = Duration::from_secs(1);
-/// How long a call waits for output at most.
+/// How long a call may wait for output.
 const LONGEST_YIELD: Duration = Duration::from_secs(600);
 
-/// What the model gives.
+/// The arguments of the model.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub(super) enum ExecArguments {
@@ -41,7 +41,7 @@ pub(super) enum ExecArguments {
         #[serde(flatten)]
         patience: Patience,
     },
-    /// Type something, then wait.
+    /// Type something into a terminal, then wait.
     Write {
         #[serde(deserialize_with = "name")]
         session: String,
@@ -49,19 +49,19 @@ pub(super) enum ExecArguments {
         #[serde(flatten)]
         patience: Patience,
     },
-    /// What is there to read now?
+    /// Read the new output without waiting.
     Read {
         #[serde(deserialize_with = "name")]
         session: String,
     },
-    /// Wait for more.
+    /// Wait for more output.
     Yield {
         #[serde(deserialize_with = "name")]
         session: String,
         #[serde(flatten)]
         patience: Patience,
     },
-    /// End it.
+    /// End the command.
     Kill {
         #[serde(deserialize_with = "name")]
         session: String,
@@ -73,7 +73,7 @@ pub(super) enum ExecArguments {
 pub(super) struct Patience {
     #[serde(default, alias = "yield_time_ms")]
     yield_ms: Option<u64>,
-    /// Do not wait longer than until this was printed.
+    /// Text that ends the wait as soon as the command prints it.
     #[serde(default)]
     until: Option<String>,
 }
@@ -84,7 +84,7 @@ impl Patience {
     }
 }
 
-/// Models write the name of a session as a number, too.
+/// Models also write the name of a session as a number.
 fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::String(name) => Ok(name),
@@ -95,7 +95,7 @@ fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> 
     }
 }
 
-/// The terminals of one toolbox. Dropped, it ends them all.
+/// The terminals of one toolbox. Dropping them ends their commands.
 #[derive(Debug, Default)]
 pub(super) struct Terminals {
     open: Mutex<OpenTerminals>,
@@ -104,12 +104,12 @@ pub(super) struct Terminals {
 #[derive(Debug, Default)]
 struct OpenTerminals {
     sessions: BTreeMap<String, Arc<TerminalSession>>,
-    /// How many there have been.
+    /// How many terminals have been opened.
     opened: u64,
 }
 
 impl Terminals {
-    /// Does what the model wants. The setting is that of a command to start.
+    /// Carries out a call. `setting` is the setting of a command to start.
     pub(super) async fn run(
         &self,
         arguments: ExecArguments,
@@ -169,7 +169,7 @@ impl Terminals {
     ) -> Result<Arc<TerminalSession>, String> {
         let mut open = self.lock();
         if open.sessions.len() >= SESSIONS_LIMIT {
-            // Those that have ended can only be read.
+            // A session whose command has ended has no use but its unread output.
             open.sessions.retain(|_, session| !session.has_ended());
         }
         if open.sessions.len() >= SESSIONS_LIMIT {
@@ -222,7 +222,7 @@ fn result(
         Some(Exit { code: None, signal }) => {
             let signal = signal.as_deref().unwrap_or("an unknown signal");
             let remark = format!("[session {} was ended by {signal}]", session.name);
-            // Whoever kills it wants just that.
+            // The model wanted to end the command, so this is no failure.
             let status = if session.was_killed() { ToolStatus::Completed } else { ToolStatus::Failed };
             (status, None, remark)
         }

@@ -20,14 +20,14 @@ use crate::tools::command::{CommandSetting, Script, Surroundings};
 use longshore_drivers::host_io::terminals::exit_of;
 use longshore_drivers::leash::{self, Group, Mark};
 
-/// How much of what nobody has read yet is kept, in bytes: its beginning and its end.
+/// How many bytes of unread output are kept: beginning and end.
 const UNREAD_LIMIT: usize = 1024 * 1024;
-/// How long we wait for the last words of a command that ended while somebody else holds its terminal.
+/// How long to wait for the last output of a command that ended while another process holds its terminal.
 const LAST_WORDS_WITHIN: Duration = Duration::from_millis(200);
 /// The size of the terminal, in lines and columns.
 const SIZE: (u16, u16) = (40, 120);
 
-/// A command in a terminal. Dropped, it ends.
+/// A command in a terminal. Dropping it ends the command.
 #[derive(Debug)]
 pub(super) struct TerminalSession {
     pub(super) name: String,
@@ -42,7 +42,7 @@ pub(super) struct TerminalSession {
 #[derive(Debug)]
 struct SharedTerminal {
     said: Mutex<UnreadOutput>,
-    /// Counts what was printed, and its end.
+    /// Counts the reads of output, and the end of the command.
     changed: watch::Sender<u64>,
     kill: Notify,
     killed: AtomicBool,
@@ -52,7 +52,7 @@ struct SharedTerminal {
 struct UnreadOutput {
     unread: BoundedOutput,
     ended: Option<Exit>,
-    /// What it had left running when it ended, and what ended with it.
+    /// The programs that the command left running, which ended with it.
     left: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl TerminalSession {
             error => io::Error::other(error),
         };
         let (pty, pts) = pty_process::open().map_err(other)?;
-        // Lines end with one character, as they do in pipes.
+        // Lines end with one character, as in pipes.
         let mut modes = rustix::termios::tcgetattr(&pts)?;
         modes.output_modes.remove(rustix::termios::OutputModes::ONLCR);
         rustix::termios::tcsetattr(&pts, rustix::termios::OptionalActions::Now, &modes)?;
@@ -82,7 +82,7 @@ impl TerminalSession {
         let mark = Mark::of_this_process().under();
         let process = pty_process::Command::from(script.process(&setting, surroundings, &mark)?);
         let (child, holder) = leash::hold(move || process.spawn(pts).map_err(other))?;
-        // The leader of a session leads its first process group, too.
+        // The leader of a session is also the leader of its first process group.
         let group = Group::new(child, mark, holder)?;
         let (reader, writer) = pty.into_split();
         let shared = Arc::new(SharedTerminal {
@@ -105,14 +105,14 @@ impl TerminalSession {
         Ok(Self { name, line, sandbox, writer, shared, task: task.abort_handle() })
     }
 
-    /// Types something into it.
+    /// Types something into the terminal.
     pub(super) async fn write(&self, input: &str, cancel: &CancellationToken) -> io::Result<()> {
         if self.has_ended() {
             return Err(io::Error::other("it has ended"));
         }
         let mut writer = self.writer.lock().await;
         tokio::select! {
-            // A program that does not read fills the terminal.
+            // A terminal is full if its program does not read.
             written = writer.write_all(input.as_bytes()) => written,
             () = cancel.cancelled() => Err(io::Error::other("stopped by a person")),
         }
@@ -131,12 +131,13 @@ impl TerminalSession {
         self.shared.said().ended.is_some()
     }
 
-    /// What it had left running in the background when it ended by itself.
+    /// The programs that the command left running in the background when it ended by itself.
     pub(super) fn left_behind(&self) -> Vec<String> {
         if self.was_killed() { Vec::new() } else { self.shared.said().left.clone() }
     }
 
-    /// What was printed since the last time, and how it ended if it has. Waits for as long as the patience says.
+    /// Adds the output since the last call to `printed`. Returns how the command ended, if it has. Waits as `patience`
+    /// says.
     pub(super) async fn hear(
         &self,
         printed: &mut BoundedOutput,
@@ -157,13 +158,13 @@ impl TerminalSession {
                 printed.append(&unread);
                 let text = unread.text();
                 let found = patience.until.as_ref().is_some_and(|until| {
-                    // Only as much of the past as the words could begin in.
+                    // The text may begin in earlier output, so as much of it stays as is necessary.
                     let kept = heard.len().saturating_sub(until.len());
                     heard.drain(..floor(&heard, kept));
                     heard.push_str(&text);
                     heard.contains(until.as_str())
                 });
-                // Fails when nobody listens any more; the result still tells all.
+                // This fails if the receiver is gone. The result contains the whole output anyway.
                 let _ = progress.send(Progress::Output(text)).await;
                 if found {
                     return ended;
@@ -173,7 +174,7 @@ impl TerminalSession {
                 return ended;
             }
             tokio::select! {
-                // The sender is ours.
+                // The sender lives as long as this session, so the wait cannot fail.
                 _ = changed.changed() => {}
                 () = cancel.cancelled() => return None,
                 () = tokio::time::sleep_until(deadline) => return None,
@@ -184,7 +185,7 @@ impl TerminalSession {
 
 impl Drop for TerminalSession {
     fn drop(&mut self) {
-        // The task drops the group, which kills it.
+        // The task drops the group, which kills its processes.
         self.task.abort();
     }
 }
@@ -213,7 +214,8 @@ async fn hold(mut group: Group, mut pty: OwnedReadPty, shared: Arc<SharedTermina
     shared.changed.send_modify(|count| *count += 1);
 }
 
-/// Keeps what was read. Whether there is more to come: a terminal that nobody holds any more is a fault to read from.
+/// Keeps the output of a read. Returns whether more may follow: reading fails when no process holds the terminal any
+/// more.
 fn take(shared: &SharedTerminal, decoder: &mut Decoder, chunk: &[u8], read: io::Result<usize>) -> bool {
     let bytes = read.ok().and_then(|count| chunk.get(..count)).unwrap_or_default();
     let text = if bytes.is_empty() { decoder.finish() } else { decoder.decode(bytes) };

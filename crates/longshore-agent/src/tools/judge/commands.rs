@@ -1,4 +1,4 @@
-//! Whether a command may run.
+//! The judge of commands.
 
 use std::path::{Path, PathBuf};
 
@@ -22,34 +22,35 @@ pub(super) struct ProposedCommand<'a> {
     pub(super) reason: Option<&'a str>,
 }
 
-/// How a command is to run, whoever allows it.
+/// The way in which a command runs, whoever allowed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::tools) enum Manner {
-    /// It only reads.
+    /// The command only reads.
     Reads {
-        /// Where.
+        /// The folder in which the command reads.
         there: PathBuf,
-        /// Whether that leads out of the work tree.
+        /// Whether the command reads outside of the work tree.
         outside: bool,
     },
-    /// It runs git, and nothing else that does more than read.
+    /// The command runs git, and otherwise only programs that read.
     Git {
-        /// Whether it may change git's settings.
+        /// Whether the command may change git's settings.
         settings: bool,
     },
-    /// It runs anything.
+    /// The command may run anything.
     Any,
 }
 
-/// What is known of a command before it runs.
+/// The facts about a command that are known before it runs.
 struct CommandFacts {
-    /// What it is made of, after a `cd` that comes first; none when it is not understood, and may do anything.
+    /// The simple commands, without a `cd` at the beginning. None if the lexer does not understand the script, which
+    /// may then do anything.
     commands: Option<Vec<Simple>>,
     there: PathBuf,
     only_reads: bool,
-    /// Settings of the repository that name a program which it would run.
+    /// Settings of the repository that name a program which this command would run.
     programs: Vec<String>,
-    /// A place outside of the work tree that the repository has it read.
+    /// A place outside of the work tree that the repository would make git read.
     named: Option<PathBuf>,
     outside: bool,
 }
@@ -86,7 +87,7 @@ impl CommandFacts {
     }
 }
 
-/// How a command is to run.
+/// The way in which a command runs.
 pub(in crate::tools) fn manner(script: &Script, place: &ResolvedPath, root: &Path) -> Manner {
     let CommandFacts { commands, there, only_reads, outside, .. } = CommandFacts::at(script, place, root);
     if only_reads {
@@ -151,14 +152,14 @@ pub(super) fn verdict(wish: &ProposedCommand<'_>, ground: &Ground<'_>) -> CallVe
         reasons.push("It runs a command that may change something.".to_owned());
     }
     let risks = risks(&line, outside, wish.escalate || !ground.sandbox, ground.network);
-    // A yes for ever is for just this line, in the sandbox.
+    // An approval for the whole session counts for exactly this line, inside of the sandbox.
     let always = if free || (!outside && !wish.escalate) { vec![line.clone()] } else { Vec::new() };
     let cwd = Some(place.path.display().to_string());
     let subject = Subject::Command { command: line, cwd, always: always.clone() };
     CallVerdict::Ask(CallApproval { reason: reasons.join(" "), risks, subject, always })
 }
 
-/// Where commands run that follow a `cd FOLDER &&`, and which these are.
+/// The folder in which commands after `cd FOLDER &&` run, and these commands.
 fn elsewhere<'a>(commands: &'a [Simple], cwd: &Path) -> (PathBuf, &'a [Simple]) {
     match commands {
         [Simple { words, and: true }, rest @ ..] => match words.as_slice() {
@@ -171,7 +172,7 @@ fn elsewhere<'a>(commands: &'a [Simple], cwd: &Path) -> (PathBuf, &'a [Simple]) 
     }
 }
 
-/// The simple commands that a script is made of.
+/// The simple commands of a script.
 fn understood(script: &Script) -> Option<Vec<Simple>> {
     match (script, script.inner()) {
         (Script::Line(line), _) => shell_lexer::commands(line),
@@ -180,7 +181,7 @@ fn understood(script: &Script) -> Option<Vec<Simple>> {
     }
 }
 
-/// Whether a rule is this very line, or every command begins as a rule does or only reads.
+/// Whether a rule is exactly this line, or every command only reads or begins with the words of a rule.
 fn is_allowed(line: &str, commands: Option<&[Simple]>, rules: &[String]) -> bool {
     if rules.iter().any(|rule| rule == line) {
         return true;
@@ -195,14 +196,14 @@ fn is_allowed(line: &str, commands: Option<&[Simple]>, rules: &[String]) -> bool
     commands.is_some_and(|all| all.iter().all(may))
 }
 
-/// Whether a command names something outside of the work tree. Words that name nothing are no paths.
+/// Whether a command names an existing path outside of the work tree. Other words count as no paths.
 fn strays(words: &[String], cwd: &Path, root: &Path) -> bool {
     words.iter().skip(1).any(|word| match word.strip_prefix('-') {
         None => leads_out(word, cwd, root),
         Some("" | "-") => false,
         Some(option) => match option.split_once('=') {
             Some((_, value)) => leads_out(value, cwd, root),
-            // A path may hang on to a letter: -I/usr/include.
+            // A path may follow the letter of an option: -I/usr/include.
             None => option.contains('/') || option.contains(".."),
         },
     })
@@ -220,13 +221,13 @@ fn leads_out(word: &str, cwd: &Path, root: &Path) -> bool {
     place.is_none_or(|place| !place.inside)
 }
 
-/// What might be words of a line that is not understood. Only people are told what comes of it.
+/// The possible words of a line that the lexer may not understand. They can only add risks and approvals.
 fn rough_words(line: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| c.is_whitespace() || ";|&()<>'\"`=".contains(c);
     line.split(ends).filter(|word| !word.is_empty())
 }
 
-/// What a person should look out for.
+/// The risks of a command, for people.
 fn risks(line: &str, outside: bool, unsandboxed: bool, network: bool) -> Vec<Risk> {
     let words: Vec<&str> = rough_words(line).collect();
     let has = |known: &[&str]| words.iter().any(|word| known.contains(word));

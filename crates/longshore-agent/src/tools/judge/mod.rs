@@ -1,4 +1,4 @@
-//! Whether a call may run: the mode, the rules, and where its paths lead.
+//! The judge: it decides by the mode, the rules and the paths of a call whether the call may run.
 //!
 //! | | plan | ask | auto-edit | full |
 //! |---|---|---|---|---|
@@ -11,7 +11,7 @@
 //! | tools of MCP servers | ask if the server says that the tool only reads, else no | ask, unless a rule allows it | the same | go |
 //! | paths outside of the work tree | ask to read, else no | ask | ask | go |
 //!
-//! Where there is no sandbox, every command asks, except in full.
+//! Without a sandbox, every command needs an approval, except in full.
 
 mod commands;
 mod reading;
@@ -33,12 +33,12 @@ use longshore_drivers::host_io::files::locate;
 
 pub(super) use commands::{Manner, manner};
 
-/// What a verdict depends on besides the call.
+/// The facts besides the call on which a verdict depends.
 #[derive(Debug)]
 pub(super) struct Ground<'a> {
     pub(super) root: &'a Path,
     pub(super) mode: Mode,
-    /// Whether commands can be locked in here.
+    /// Whether commands run in a sandbox.
     pub(super) sandbox: bool,
     /// Whether commands may use the network.
     pub(super) network: bool,
@@ -46,7 +46,7 @@ pub(super) struct Ground<'a> {
     pub(super) servers: &'a Servers,
 }
 
-/// Whether a call may run.
+/// Decides whether a call may run.
 pub(super) fn verdict(request: &ToolRequest, ground: &Ground<'_>) -> CallVerdict {
     match request {
         ToolRequest::Read(arguments) => ground.look("read_file", &arguments.path),
@@ -128,11 +128,11 @@ impl Ground<'_> {
         ))
     }
 
-    /// Looking at a file or a folder.
+    /// Judges the reading of a file or a folder.
     fn look(&self, tool: &str, path: &str) -> CallVerdict {
         let place = match locate(self.root, path) {
             Ok(place) => place,
-            // Whoever reads it will say the same.
+            // The tool would fail with the same error.
             Err(fault) => return CallVerdict::Refuse(fault.to_string()),
         };
         match self.mode {
@@ -150,7 +150,7 @@ impl Ground<'_> {
         }
     }
 
-    /// Changing files.
+    /// Judges a change of files.
     fn edit(
         &self,
         edits: &Edits,
@@ -167,17 +167,17 @@ impl Ground<'_> {
         let (mut outside, mut git) = (Vec::new(), false);
         for place in places {
             let within = place.path.strip_prefix(&root).unwrap_or(&place.path);
-            // Some systems read the name in capitals as the same.
+            // Some file systems do not distinguish upper and lower case.
             git |= within.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
             git |= sources.as_ref().is_some_and(|sources| sources.has(&place.path));
             if !place.inside {
                 outside.push(place.path);
             }
         }
-        // Nobody need be asked for what cannot be done.
+        // A change that is impossible needs no approval.
         if let Err(fault) = planned {
             return CallVerdict::Refuse(match outside.first() {
-                // What is in it may not be told yet.
+                // The error could quote the file, which the model may not read yet.
                 Some(path) if self.mode != Mode::Full => {
                     format!(
                         "this does not fit, and {} is outside of the work tree; read it first",
@@ -217,7 +217,7 @@ impl Ground<'_> {
         CallVerdict::Ask(CallApproval { reason: reasons.join(" "), risks, subject, always: Vec::new() })
     }
 
-    /// Typing into a terminal, which may be a shell.
+    /// Judges input for a terminal, which may be a shell.
     fn type_into(&self, session: &str, input: &str) -> CallVerdict {
         let rule = format!("unified_exec {session}");
         match self.mode {

@@ -1,13 +1,14 @@
-//! The commands that only read, with the options that would make them do more.
+//! The commands that only read, and the options with which they would do more.
 
-/// What a program may be called with and still only read.
+/// The arguments with which a program still only reads.
 struct Reads {
     program: &'static str,
-    /// Letters of short options that do more, alone or in a cluster.
+    /// Letters of short options with which it does more, alone or in a cluster.
     letters: &'static str,
-    /// Long options that do more, which can be abbreviated; options of one dash and several letters as well.
+    /// Long options with which it does more; the model may abbreviate them. Also options of one dash and several
+    /// letters.
     options: &'static [&'static str],
-    /// How many words that are no options it may have; more would be written to.
+    /// How many operands it may have. It would write to a further one.
     operands: usize,
 }
 
@@ -19,7 +20,7 @@ const fn but(program: &'static str, letters: &'static str, options: &'static [&'
     Reads { program, letters, options, operands: usize::MAX }
 }
 
-/// Links are not followed by those that walk folders: they could lead out of the work tree.
+/// Programs that walk folders may not follow links, which could lead out of the work tree.
 const PROGRAMS: [Reads; 41] = [
     reads("basename"),
     reads("cat"),
@@ -70,7 +71,7 @@ const PROGRAMS: [Reads; 41] = [
     reads("sha256sum"),
     but("sort", "oT", &["--output", "--compress-program", "--files0-from", "--temporary-directory"]),
     reads("stat"),
-    // One that follows its file does not end.
+    // A `tail` that follows its file does not end.
     but("tail", "fF", &["--follow", "--retry"]),
     reads("tr"),
     but("tree", "oRl", &["--output", "--fromfile"]),
@@ -81,7 +82,7 @@ const PROGRAMS: [Reads; 41] = [
     reads("which"),
 ];
 
-/// What git may be told, and the options that would make it do more.
+/// The commands of git that only read, and the options with which they would do more.
 const GIT: [(&str, &[&str]); 16] = [
     ("blame", &["--contents"]),
     ("cat-file", &["--textconv", "--filters"]),
@@ -101,10 +102,10 @@ const GIT: [(&str, &[&str]); 16] = [
     ("status", &[]),
 ];
 
-/// Options that have another git look into submodules, whose settings are others.
+/// Options that start another git in submodules, which have other settings.
 const SUBMODULES: [&str; 3] = ["--ignore-submodules", "--submodule", "--recurse-submodules"];
 
-/// Whether a command only reads. Where it reads is another question.
+/// Whether a command only reads. This does not say where it reads.
 pub(super) fn only_reads(words: &[String]) -> bool {
     let Some((program, rest)) = words.split_first() else { return false };
     if rest == ["--version"] || rest == ["-V"] {
@@ -129,7 +130,7 @@ impl Reads {
             return true;
         }
         match word.strip_prefix('-') {
-            // One dash and several letters: find's own options, which are no clusters.
+            // The options of `find` have one dash and several letters; they are no clusters.
             Some(letters) if self.program == "find" => self.letters.contains(letters) && letters.len() == 1,
             Some(letters) if !letters.starts_with('-') => letters.contains(|c| self.letters.contains(c)),
             Some(_) | None => false,
@@ -137,7 +138,7 @@ impl Reads {
     }
 }
 
-/// Whether a word is this option, in full or abbreviated, with a value or without.
+/// Whether a word is this option, complete or abbreviated, with or without a value.
 fn names(word: &str, option: &str) -> bool {
     let name = word.split_once('=').map_or(word, |(name, _)| name);
     match option.starts_with("--") {
@@ -155,7 +156,7 @@ fn git_reads(words: &[String]) -> bool {
         "remote" => only(&["-v", "--verbose"]),
         "tag" => only(&["-l", "--list"]),
         "stash" => rest == ["list"],
-        // It deletes what is old.
+        // These commands delete old entries.
         "reflog" if rest.iter().any(|word| ["expire", "delete", "drop"].contains(&word.as_str())) => false,
         verb => GIT.iter().find(|(name, _)| *name == verb).is_some_and(|(_, options)| {
             let forbidden = |word: &String| {
@@ -167,23 +168,23 @@ fn git_reads(words: &[String]) -> bool {
     }
 }
 
-/// What git shows differences for, or can be made to by an option.
+/// Commands of git that show differences, or that do so with an option.
 const DIFFERENCES: [&str; 6] = ["diff", "log", "reflog", "show", "stash", "blame"];
-/// What changes git's settings or makes a repository, and runs no hooks.
+/// Commands of git that change its settings or make a repository, and run no hooks.
 const SETTING: [&str; 8] =
     ["branch", "clone", "config", "init", "remote", "sparse-checkout", "submodule", "worktree"];
 
-/// Whether a command has git show differences, for which a repository can name a program.
+/// Whether a command makes git show differences. A repository can name a program for this.
 pub(super) fn shows_differences(words: &[String]) -> bool {
     git_verb(words).is_some_and(|verb| DIFFERENCES.contains(&verb))
 }
 
-/// Whether a command has git change its settings.
+/// Whether a command makes git change its settings.
 pub(super) fn sets_git(words: &[String]) -> bool {
     git_verb(words).is_some_and(|verb| SETTING.contains(&verb))
 }
 
-/// What git is told to do.
+/// The command of git in these words.
 fn git_verb(words: &[String]) -> Option<&str> {
     let (program, mut rest) = words.split_first()?;
     loop {

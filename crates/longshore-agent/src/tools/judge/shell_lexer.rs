@@ -1,7 +1,7 @@
 //! Parses shell lines that need no shell: simple commands, joined by `|`, `&&`, `||` and `;`.
 //!
-//! It refuses everything that a shell would change: variables, substitutions, globs, braces, tildes,
-//! redirections except to `/dev/null` and `2>&1`, groups, jobs, comments, assignments.
+//! It refuses everything that a shell would change: variables, substitutions, globs, braces, tildes, redirections
+//! except to `/dev/null` and `2>&1`, groups, jobs, comments, assignments.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -10,11 +10,11 @@ use std::str::Chars;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Simple {
     pub(super) words: Vec<String>,
-    /// Whether the next one runs only if this one went well: `&&`.
+    /// Whether the next command runs only if this one succeeds: `&&`.
     pub(super) and: bool,
 }
 
-/// The simple commands of a line; none when it is anything more.
+/// The simple commands of a line. Returns none if the line has anything else.
 pub(super) fn commands(line: &str) -> Option<Vec<Simple>> {
     let mut reader = ShellLexer {
         chars: line.chars().peekable(),
@@ -25,7 +25,7 @@ pub(super) fn commands(line: &str) -> Option<Vec<Simple>> {
         open: false,
     };
     reader.read()?;
-    // An assignment, or a word of the shell's own language.
+    // An assignment, or a keyword of the shell.
     let odd = |Simple { words, .. }: &Simple| {
         words.first().is_none_or(|program| program.contains('=') || KEYWORDS.contains(&program.as_str()))
     };
@@ -43,7 +43,7 @@ const KEYWORDS: [&str; 21] = [
 struct ShellLexer<'a> {
     chars: Peekable<Chars<'a>>,
     word: Option<String>,
-    /// Whether some of the word was quoted.
+    /// Whether a part of the word was quoted.
     quoted: bool,
     words: Vec<String>,
     commands: Vec<Simple>,
@@ -74,7 +74,7 @@ impl ShellLexer<'_> {
                 }
                 '>' => self.redirect()?,
                 '$' | '`' | '(' | ')' | '{' | '}' | '<' | '*' | '?' | '[' | ']' => return None,
-                // Elsewhere in a word they mean nothing: HEAD~1.
+                // Inside a word, these characters have no special meaning: HEAD~1.
                 '#' | '~' | '!' if self.word.is_none() => return None,
                 control if control.is_control() => return None,
                 other => self.push(other),
@@ -85,7 +85,7 @@ impl ShellLexer<'_> {
             self.commands.push(Simple { words: std::mem::take(&mut self.words), and: false });
             return Some(());
         }
-        // Nothing may follow a `;`, but something must follow a `|`.
+        // A `;` may end the line, but a command must follow a `|`.
         (!self.open).then_some(())
     }
 
@@ -98,11 +98,11 @@ impl ShellLexer<'_> {
         self.quoted = false;
     }
 
-    /// None when there is no command to end.
+    /// Ends a command. Fails if a command is missing.
     fn end_command(&mut self, another: bool, and: bool) -> Option<()> {
         self.end_word();
         if self.words.is_empty() {
-            // Empty lines are none.
+            // An empty line is no command.
             return (!another && !self.open).then_some(());
         }
         self.commands.push(Simple { words: std::mem::take(&mut self.words), and });
@@ -144,7 +144,7 @@ impl ShellLexer<'_> {
         }
     }
 
-    /// `>/dev/null`, `2>/dev/null` and `2>&1` write nothing anywhere.
+    /// These redirections write to no file: `>/dev/null`, `2>/dev/null` and `2>&1`.
     fn redirect(&mut self) -> Option<()> {
         match self.word.as_deref() {
             None => {}
@@ -233,7 +233,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// What is understood is what a real shell makes of it, and writes nothing.
+        /// A real shell reads the same words from each line that the lexer understands, and writes nothing.
         #[test]
         fn a_real_shell_reads_the_same_words(rest in "([a-d ]|[ab'\"\\\\$`;&|<>(){}*?~!#=\\[\\] \t\n-]|/dev/null|2>&1){0,12}") {
             let line = format!("printf '<%s>' {rest}");

@@ -1,9 +1,7 @@
-//! The HTTP client of an MCP server. It recognises a forgotten session also when the server does not answer
-//! 404.
+//! The HTTP client of an MCP server. It recognises an expired session also when the server does not answer 404.
 //!
-//! Many servers then answer 400, with an error that belongs to no request, so a caller would wait for ever.
-//! The client reports an expired session instead; the transport then opens a new session and repeats the
-//! request once.
+//! Many servers then answer 400, with an error that belongs to no request, so the caller would wait for ever. The
+//! client reports an expired session instead. Then the transport opens a new session and repeats the request once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +17,7 @@ use sse_stream::Sse;
 type HttpResult<T> = Result<T, StreamableHttpError<reqwest::Error>>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 
-/// How long an event of a server may be, in bytes.
+/// The maximal length of a server's event, in bytes.
 const EVENT_LIMIT: usize = 64 << 20;
 
 #[derive(Clone, Debug)]
@@ -58,7 +56,7 @@ impl StreamableHttpClient for McpHttpClient {
             {
                 match asked {
                     _ if forgotten(&error.error.message) => Err(StreamableHttpError::SessionExpired),
-                    // It can only be about what was asked.
+                    // The error names no request, so it belongs to the request of this message.
                     Some(id) => {
                         let answer = ServerJsonRpcMessage::error(error.error, Some(id));
                         Ok(StreamableHttpPostResponse::Json(answer, named))
@@ -71,7 +69,8 @@ impl StreamableHttpClient for McpHttpClient {
             {
                 Err(StreamableHttpError::SessionExpired)
             }
-            // Where the address can be read, it was followed, or not, and that is another error.
+            // Here the new address cannot be read. A redirect to a readable address was followed, or gives another
+            // error.
             Err(StreamableHttpError::UnexpectedServerResponse(words)) if words.starts_with("HTTP 30") => {
                 let told = format!("it redirected to an address that cannot be read ({})", words.trim_end());
                 Err(StreamableHttpError::UnexpectedServerResponse(told.into()))
@@ -114,7 +113,7 @@ impl StreamableHttpClient for McpHttpClient {
     }
 }
 
-/// The name of the request that a message is.
+/// The id of the request, if the message is a request.
 fn request_of(message: &ClientJsonRpcMessage) -> Option<rmcp::model::RequestId> {
     match message {
         ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),

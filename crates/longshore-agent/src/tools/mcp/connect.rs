@@ -1,4 +1,4 @@
-//! The two ways to an MCP server: its pipes, and streamable HTTP.
+//! The two transports of an MCP server: its pipes, and streamable HTTP.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -19,7 +19,7 @@ type McpService = RunningService<RoleClient, Handler>;
 
 /// How long a connection to a server may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(15);
-/// How many tools a server may list, and on how many pages. A model is told of all of them, with every request.
+/// How many tools a server may list, and on how many pages. The model gets all of them with every request.
 const TOOLS: usize = 2_000;
 const PAGES: usize = 500;
 
@@ -37,7 +37,7 @@ pub(super) async fn http(
         let name: HeaderName = name.parse().map_err(|_| format!("`{name}` is no name of a header"))?;
         let mut value: HeaderValue =
             value.parse().map_err(|_| format!("the header `{name}` has a value that cannot be sent"))?;
-        // Kept out of logs.
+        // Sensitive values do not appear in logs.
         value.set_sensitive(true);
         custom.insert(name, value);
     }
@@ -66,7 +66,7 @@ pub(super) async fn tools(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, String> 
     Err(format!("its list of tools has no end after {} of them", tools.len()))
 }
 
-/// Why a server cannot be spoken with, in words that are not those of a library.
+/// The reason why a connection to a server failed, in plain words instead of a library's words.
 pub(super) fn plain(error: &(dyn std::error::Error + 'static)) -> String {
     if let Some(ClientInitializeError::TransportError { error, .. }) = error.downcast_ref() {
         return plain(error.error.as_ref());
@@ -75,7 +75,7 @@ pub(super) fn plain(error: &(dyn std::error::Error + 'static)) -> String {
     while let Some(source) = innermost.source() {
         innermost = source;
     }
-    // The library does not name what a client says as a cause.
+    // The library does not report the client's error as the source of its own error.
     if let Some(StreamableHttpError::Client(error)) =
         innermost.downcast_ref::<StreamableHttpError<reqwest::Error>>()
         && let Some(redirected) = Redirected::of_error(error)

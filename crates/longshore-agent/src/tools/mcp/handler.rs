@@ -20,7 +20,7 @@ use super::connect;
 use crate::tools::{Elicitation, Progress};
 use longshore_drivers::kit::schema_form::fields_of;
 
-/// Our side of one server.
+/// The client side of a connection to one server.
 #[derive(Debug)]
 pub(super) struct Handler {
     server: String,
@@ -29,12 +29,12 @@ pub(super) struct Handler {
     hearing: Arc<Mutex<Hearing>>,
 }
 
-/// The calls that run, the last one last.
+/// The running calls, the newest at the end.
 #[derive(Debug)]
 struct Hearing {
     calls: Vec<(u64, mpsc::Sender<Progress>)>,
     begun: u64,
-    /// When something was last said, by the server or to it.
+    /// When the server or the agent last sent something.
     last: Instant,
     /// How many questions of the server wait for a person.
     questions: usize,
@@ -46,7 +46,7 @@ impl Default for Hearing {
     }
 }
 
-/// A question of the server that waits for a person.
+/// A question of the server that a person has not answered yet.
 struct Question<'a>(&'a Mutex<Hearing>);
 
 impl Drop for Question<'_> {
@@ -57,7 +57,7 @@ impl Drop for Question<'_> {
     }
 }
 
-/// A call that hears what the server says. Dropped, it does no longer.
+/// A call that gets messages of the server. Dropping it ends this.
 #[derive(Debug)]
 pub(super) struct CallListener {
     number: u64,
@@ -65,7 +65,7 @@ pub(super) struct CallListener {
 }
 
 impl CallListener {
-    /// Waits until the server has said nothing for so long, while no person kept it waiting.
+    /// Waits until the server has been silent for `limit`. Time in which a person must answer does not count.
     pub(super) async fn silence(&self, limit: Duration) {
         loop {
             let wait = {
@@ -99,7 +99,7 @@ impl Handler {
         Self { server, root, tools, hearing: Arc::default() }
     }
 
-    /// Lets a call hear what the server says until it ends.
+    /// Gives a call the server's messages until the call ends.
     pub(super) fn hear(&self, progress: mpsc::Sender<Progress>) -> CallListener {
         let mut hearing = locked(&self.hearing);
         hearing.begun += 1;
@@ -109,7 +109,8 @@ impl Handler {
         CallListener { number, hearing: Arc::clone(&self.hearing) }
     }
 
-    /// The call that the server speaks to. Servers do not say which; the last one is the likeliest.
+    /// The call to which a message of the server belongs. Servers do not name the call; the newest one is the most
+    /// likely.
     fn last(&self) -> Option<mpsc::Sender<Progress>> {
         locked(&self.hearing).calls.last().map(|(_, progress)| progress.clone())
     }
@@ -151,7 +152,7 @@ impl ClientHandler for Handler {
             ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
                 self.ask(message, Value::Null, Some(url)).await
             }
-            // A kind of question that was not thought of when this was written.
+            // The library may add other kinds of questions.
             _ => ElicitResult::new(ElicitationAction::Decline),
         })
     }
@@ -170,13 +171,13 @@ impl ClientHandler for Handler {
         if let Some(message) = told.message {
             line = format!("{line} {message}");
         }
-        // Fails when nobody listens any more.
+        // This fails if the receiver is gone.
         let _ = progress.send(Progress::Output(format!("{line}\n"))).await;
     }
 
     async fn on_tool_list_changed(&self, context: NotificationContext<RoleClient>) {
         let (tools, server) = (Arc::clone(&self.tools), self.server.clone());
-        // The answer comes through whoever called this.
+        // The answer arrives through the task that called this function, so this must not wait for it.
         tokio::spawn(async move {
             match connect::tools(&context.peer).await {
                 Ok(listed) => *tools.write().unwrap_or_else(PoisonError::into_inner) = listed,
@@ -197,7 +198,7 @@ impl ClientHandler for Handler {
     }
 }
 
-/// A folder as roots are written.
+/// The URL of a folder, as roots need it.
 fn file_url(path: &Path) -> String {
     let mut url = "file://".to_owned();
     for byte in path.as_os_str().as_encoded_bytes() {

@@ -1,9 +1,8 @@
 //! MCP servers: programs and services that offer tools.
 //!
-//! The agent starts all servers at once, each within [`START_WITHIN`]. The session waits for them a while; a
-//! slower server brings its tools when it is ready. If a server does not start, or ends, the session says so
-//! and only that server's tools fail. If a server is silent during a call for as long as [`McpSetting`]
-//! allows, the call ends.
+//! The agent starts all servers at once, each within [`START_WITHIN`]. The session waits for them a while; a slower
+//! server brings its tools when it is ready. If a server does not start, or ends, the session says so, and only that
+//! server's tools fail. If a server is silent during a call for as long as [`McpSetting`] allows, the call ends.
 
 mod client;
 mod connect;
@@ -31,13 +30,13 @@ use self::handler::Handler;
 use self::process::ServerProcess;
 use super::{Progress, ToolResult};
 
-/// How long a server may take until its tools are known. The first run of a package fetches it.
+/// How long a server may take until its tools are known. The first start may download a package.
 const START_WITHIN: Duration = Duration::from_secs(60);
 
-/// How much news of servers may wait: more than one of each.
+/// How many events of servers may wait: more than one of each server.
 const NEWS: usize = 2 * longshore_model::mcp::MOST_SERVERS;
 
-/// The servers that run. Dropped, they end, and those that start as well.
+/// The running servers. Dropping them ends all servers, also servers that still start.
 #[derive(Debug)]
 pub(super) struct Servers {
     running: Arc<RwLock<Vec<Arc<Server>>>>,
@@ -45,24 +44,24 @@ pub(super) struct Servers {
     starting: JoinSet<()>,
 }
 
-/// What happens to a server after the session has begun.
+/// The late result of a server's start, after the session has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpStart {
-    /// It is ready, and its tools are there.
+    /// The server is ready and its tools are available.
     Ready(String),
-    /// It did not start, for this reason.
+    /// The server did not start, for this reason.
     Failed(String),
 }
 
 #[derive(Debug)]
 struct Server {
     name: String,
-    /// Its place among the others.
+    /// The position of the server in the settings.
     place: usize,
     client: RunningService<RoleClient, Handler>,
     tools: Arc<RwLock<Vec<Tool>>>,
     process: Option<ServerProcess>,
-    /// How long it may say nothing during a call.
+    /// How long the server may be silent during a call.
     patience: Duration,
 }
 
@@ -74,14 +73,15 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// As people see it: `server.tool`.
+    /// The name for people: `server.tool`.
     pub(super) fn name(&self) -> String {
         format!("{}.{}", self.server, self.tool)
     }
 }
 
 impl Servers {
-    /// Starts them all. What went wrong by the time that is waited for them is told in the list, the rest is news.
+    /// Starts all servers. The list has notices about the time in which the session waits; the receiver gets later
+    /// results.
     pub(super) async fn start(
         servers: Vec<McpServer>,
         setting: &McpSetting,
@@ -109,7 +109,7 @@ impl Servers {
                     }
                     Err(fault) => McpStart::Failed(format!("the MCP server `{name}` did not start: {fault}")),
                 };
-                // There is room for all of them.
+                // The channel has room for the results of all servers.
                 let _ = tell.try_send(told);
             });
         }
@@ -171,7 +171,7 @@ impl Servers {
         definitions
     }
 
-    /// Which tool is meant: by the name of its definition, or as `server.tool` or `server__tool`.
+    /// Finds a tool by the name of its definition, or as `server.tool` or `server__tool`.
     pub(super) fn find(&self, name: &str) -> Option<Target> {
         let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(target) = names.find(name) {
@@ -185,7 +185,7 @@ impl Servers {
         })
     }
 
-    /// Whether a server says of a tool that it changes nothing.
+    /// Whether a tool only reads, according to its server.
     pub(super) fn only_reads(&self, target: &Target) -> bool {
         self.server(&target.server).is_some_and(|server| {
             server.tools().iter().any(|tool| tool.name == target.tool && only_reads(tool))
@@ -212,11 +212,11 @@ impl Servers {
         let request = CallToolRequestParams::new(target.tool.clone()).with_arguments(arguments);
         let called = tokio::select! {
             called = server.client.call_tool(request) => called,
-            // The future is dropped, and the server told that nobody waits any more.
+            // The dropped future tells the server that the request is cancelled.
             () = cancel.cancelled() => {
                 return ToolResult::ended(ToolStatus::Cancelled, "[stopped by a person]");
             }
-            // The same.
+            // The dropped future cancels the request here, too.
             () = heard.silence(server.patience) => {
                 return ToolResult::failed(format!(
                     "{}: the MCP server said nothing for {} s, and is no longer waited for (mcp_timeout_s). What was \
@@ -248,7 +248,7 @@ impl Server {
         self.tools.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is told of a server that no longer answers.
+    /// The error for calls of a server that has ended.
     fn obituary(&self) -> String {
         let last = self.process.as_ref().and_then(ServerProcess::last_words);
         let last = last.map(|words| format!("; its last words were:\n{words}")).unwrap_or_default();
@@ -256,18 +256,18 @@ impl Server {
     }
 }
 
-/// What servers are started with.
+/// The settings with which servers start.
 #[derive(Clone, Debug)]
 pub(super) struct McpSetting {
-    /// Where they run, and the root that they are told of.
+    /// The folder in which servers run. It is also the root that they learn.
     pub(super) cwd: std::path::PathBuf,
-    /// Variables of our environment that they do not get.
+    /// Variables of the agent's environment that servers do not get.
     pub(super) secrets: Vec<String>,
-    /// How long the session waits for them when it begins.
+    /// How long the session waits for servers at its start.
     pub(super) wait: Duration,
-    /// How long they may say nothing during a call.
+    /// How long servers may be silent during a call.
     pub(super) patience: Duration,
-    /// The same for some, by their names.
+    /// The same for single servers, by name.
     pub(super) patience_of: BTreeMap<String, Duration>,
 }
 

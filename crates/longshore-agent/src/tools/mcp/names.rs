@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::Target;
 
-/// How long a name may be.
+/// The maximal length of a name.
 const LIMIT: usize = 64;
 
-/// Which tool has which name.
+/// The tools by their names.
 #[derive(Debug, Default)]
 pub(super) struct ToolNames {
     known: BTreeMap<String, Target>,
@@ -28,7 +28,8 @@ impl ToolNames {
         name
     }
 
-    /// A name that is too long, or taken, ends with a mark that depends on the tool only, so that it stays the same.
+    /// A name for a tool whose usual name is too long or taken. It ends with a mark that depends on the tool only, so
+    /// the name stays the same.
     fn marked(&self, wanted: &str, target: &Target) -> String {
         let mut mark = 0xcbf2_9ce4_8422_2325_u64;
         loop {

@@ -16,12 +16,12 @@ use longshore_drivers::leash::{self, Group, Mark};
 use longshore_drivers::transport::spawn::is_private;
 use longshore_drivers::transport::stderr::Stderr;
 
-/// How much of what it says is kept, in bytes: the end.
+/// How many bytes of the server's standard error are kept: the end.
 const WORDS_LIMIT: usize = 4096;
-/// How long we wait for a server to end that did not start well.
+/// How long to wait for the end of a server that failed to start.
 const END_WITHIN: Duration = Duration::from_millis(500);
 
-/// A server's process. Dropped, it ends with all that it started.
+/// A server's process. Dropping it ends the process with all processes that it started.
 #[derive(Debug)]
 pub(super) struct ServerProcess {
     words: Arc<Mutex<Stderr>>,
@@ -65,13 +65,13 @@ impl ServerProcess {
         Ok((Self { words, ended, task: task.abort_handle() }, stdout, stdin))
     }
 
-    /// The last that it said on its standard error.
+    /// The end of the server's standard error.
     pub(super) fn last_words(&self) -> Option<String> {
         let text = self.words.lock().unwrap_or_else(PoisonError::into_inner).text();
         (!text.is_empty()).then_some(text)
     }
 
-    /// Waits a little for its end, and what it said last.
+    /// Waits a little for the end of the process, and returns the end of its standard error.
     pub(super) async fn ended(&self) -> Option<String> {
         let mut ended = self.ended.clone();
         let _ = tokio::time::timeout(END_WITHIN, ended.wait_for(|ended| *ended)).await;
@@ -81,7 +81,7 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // The task drops the group, which kills it.
+        // The task drops the group, which kills its processes.
         self.task.abort();
     }
 }
@@ -105,7 +105,7 @@ async fn hold(
         }
     }
     group.end();
-    // Whoever left the group may still hold the pipe and need not be waited for.
+    // A process that left the group may still hold the pipe. The wait for it is bounded.
     let rest = async {
         while open {
             let read = stderr.read(&mut chunk).await;

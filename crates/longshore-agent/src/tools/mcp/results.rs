@@ -1,4 +1,4 @@
-//! The results of an MCP server, as results of our tools.
+//! Converts the results of an MCP server into results of the agent's tools.
 
 use longshore_model::command::{Attachment, AttachmentSource};
 use longshore_model::item::{ToolOutcome, ToolStatus};
@@ -6,7 +6,7 @@ use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
 use crate::tools::ToolResult;
 
-/// The texts one after the other, the images beside them.
+/// Joins the texts of a result. Images become attachments.
 pub(super) fn of(result: CallToolResult) -> ToolResult {
     let mut texts = Vec::new();
     let mut images = Vec::new();
@@ -23,13 +23,13 @@ pub(super) fn of(result: CallToolResult) -> ToolResult {
             }
             ContentBlock::Resource(embedded) => texts.push(resource(embedded.resource)),
             ContentBlock::ResourceLink(link) => texts.push(format!("[{}]({})", link.name, link.uri)),
-            // A kind that was not thought of when this was written.
+            // The library may add other kinds of content.
             other => texts.push(serde_json::to_string(&other).unwrap_or_default()),
         }
     }
     let data = result.structured_content.unwrap_or_default();
     if texts.is_empty() {
-        // Some model APIs take no result that is empty.
+        // Some model APIs refuse an empty result.
         texts.push(if data.is_null() { "[no output]".to_owned() } else { data.to_string() });
     }
     let status = if result.is_error == Some(true) { ToolStatus::Failed } else { ToolStatus::Completed };
@@ -46,7 +46,7 @@ fn resource(contents: ResourceContents) -> String {
         ResourceContents::BlobResourceContents { uri, blob, .. } => {
             format!("[{uri}: {} bytes of base64 that are not shown]", blob.len())
         }
-        // A kind that was not thought of when this was written.
+        // The library may add other kinds of content.
         other => serde_json::to_string(&other).unwrap_or_default(),
     }
 }

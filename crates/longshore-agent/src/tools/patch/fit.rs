@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::parse::{Hunk, HunkLine};
 
-/// How two lines are compared: every next one is looser.
+/// The ways to compare two lines. Each is looser than the one before.
 const LOOKS: [fn(&str) -> String; 4] = [
     |line| line.trim_end_matches('\r').to_owned(),
     |line| line.trim_end().to_owned(),
@@ -12,7 +12,7 @@ const LOOKS: [fn(&str) -> String; 4] = [
     |line| line.trim().chars().map(plain).collect(),
 ];
 
-/// What can be typed for what typographers use.
+/// The plain character for a typographic one.
 fn plain(c: char) -> char {
     match c {
         '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
@@ -23,7 +23,7 @@ fn plain(c: char) -> char {
     }
 }
 
-/// The content with all hunks in it, or which one does not fit.
+/// The content after all hunks. The error names the hunk that does not fit.
 pub(super) fn apply(content: &str, hunks: &[Hunk]) -> Result<String, String> {
     let ends = if content.contains("\r\n") { "\r" } else { "" };
     let open_end = !content.is_empty() && !content.ends_with('\n');
@@ -57,10 +57,10 @@ pub(super) fn apply(content: &str, hunks: &[Hunk]) -> Result<String, String> {
     Ok(content)
 }
 
-/// Where a hunk begins.
+/// The place in the file where a hunk begins.
 struct HunkPlace<'a> {
     from: usize,
-    /// The lines of it that count: an empty one at its end may be missing in the file.
+    /// The lines of the hunk that count. An empty line at its end may be missing in the file.
     lines: &'a [HunkLine],
 }
 
@@ -103,7 +103,7 @@ impl<'a> HunkPlace<'a> {
     }
 }
 
-/// What is told of a hunk that comes too late.
+/// The hint for a hunk whose lines come before an earlier hunk.
 const LATER: &str = "before the hunk above: put hunks in the order of the file";
 
 fn after(from: usize) -> String {
@@ -113,7 +113,7 @@ fn after(from: usize) -> String {
     }
 }
 
-/// The line that an anchor names, or of which it names a part.
+/// The line that equals an anchor, or else the first line that contains it.
 fn find_anchor(lines: &[&str], anchor: &str, from: usize) -> Option<usize> {
     let part = || {
         let rest = lines.iter().skip(from);
@@ -122,7 +122,7 @@ fn find_anchor(lines: &[&str], anchor: &str, from: usize) -> Option<usize> {
     find(lines, &[anchor], from, false).or_else(|| Some(part()).filter(|at| *at < lines.len()))
 }
 
-/// Where these lines follow one another.
+/// The position of these consecutive lines.
 fn find(lines: &[&str], wanted: &[&str], from: usize, at_end: bool) -> Option<usize> {
     let last = lines.len().checked_sub(wanted.len())?;
     LOOKS.iter().find_map(|look| {
@@ -136,7 +136,7 @@ fn find(lines: &[&str], wanted: &[&str], from: usize, at_end: bool) -> Option<us
     })
 }
 
-/// What was not found, and what comes closest to it.
+/// The error for lines that were not found, with the closest place.
 fn missing(lines: &[&str], wanted: &[&str], from: usize) -> String {
     let mut fault = format!("these lines were not found {}:\n", after(from));
     for line in wanted.iter().take(12) {
@@ -157,7 +157,7 @@ fn missing(lines: &[&str], wanted: &[&str], from: usize) -> String {
             .filter(|(wanted, line)| wanted.trim() == line.trim() && !line.trim().is_empty())
             .count()
     };
-    // Of two places that are equally close, the first.
+    // Of two equally close places, the first one counts.
     let closest = (0..lines.len()).map(|at| (same(at), at)).max_by_key(|(same, at)| (*same, usize::MAX - at));
     let Some((same @ 1.., at)) = closest else {
         fault.push_str("  none of them is in the file; read it again");
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn additions_go_after_their_anchor_or_to_the_end() {
         assert_eq!(apply("a\nb\n", &[hunk(&["a"], &["+x"])]).unwrap(), "a\nx\nb\n");
-        // An anchor may be a part of its line, if no line is just that.
+        // An anchor may be a part of a line, if no line equals it.
         assert_eq!(
             apply("fn ab()\nfn b()\nb\n", &[hunk(&["fn b("], &["+x"])]).unwrap(),
             "fn ab()\nfn b()\nx\nb\n"
@@ -255,7 +255,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// A patch made of the difference of two texts makes one of the other.
+        /// A patch made from the difference of two texts turns the first text into the second.
         #[test]
         fn a_difference_makes_the_one_of_the_other(
             before in proptest::collection::vec("[ab ]{0,3}", 0..12),

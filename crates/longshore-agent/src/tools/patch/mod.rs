@@ -39,7 +39,7 @@ pub(super) struct PatchTargets {
     pub(super) deletes: bool,
 }
 
-/// What a patch is about, without looking at any file.
+/// The files that a patch names. This reads no file.
 pub(super) fn named(text: &str) -> Result<PatchTargets, String> {
     let mut named = PatchTargets::default();
     for file in Patch::parse(text)?.files {
@@ -58,7 +58,7 @@ pub(super) fn named(text: &str) -> Result<PatchTargets, String> {
     Ok(named)
 }
 
-/// What a patch would change. Nothing is changed yet. The fault names every file that does not fit.
+/// Plans the changes of a patch, without making them. The error names every file that does not fit.
 pub(super) fn plan(text: &str, edits: &mut Edits) -> Result<(), String> {
     let mut faults = Vec::new();
     for file in Patch::parse(text)?.files {

@@ -1,12 +1,12 @@
 //! The grammar of patches.
 
-/// What to do, file by file.
+/// The changes of a patch, file by file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Patch {
     pub(super) files: Vec<FilePatch>,
 }
 
-/// What to do with one file.
+/// The change of one file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FilePatch {
     Add { path: String, content: String },
@@ -14,15 +14,15 @@ pub(super) enum FilePatch {
     Update { path: String, moved_to: Option<String>, hunks: Vec<Hunk> },
 }
 
-/// One place of a file.
+/// A change at one place of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Hunk {
-    /// Where it begins in the patch, from 1.
+    /// The hunk's first line in the patch, from 1.
     pub(super) at: usize,
-    /// Lines of the file that come before it.
+    /// Lines of the file that come before the hunk.
     pub(super) anchors: Vec<String>,
     pub(super) lines: Vec<HunkLine>,
-    /// Whether it is at the end of the file.
+    /// Whether the hunk is at the end of the file.
     pub(super) at_end: bool,
 }
 
@@ -45,7 +45,7 @@ const END_OF_FILE: &str = "*** End of File";
 impl Patch {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let all: Vec<&str> = text.lines().collect();
-        // Models wrap patches into what they know from shells and from markdown.
+        // Models put patches into here-documents of a shell or into code blocks of Markdown.
         let first = all.iter().position(|line| line.trim() == BEGIN);
         let first = first.ok_or_else(|| format!("the patch must begin with the line `{BEGIN}`"))?;
         if let Some(line) = all.iter().take(first).find(|line| !is_wrapping(line)) {
@@ -89,7 +89,7 @@ impl<'a> Lines<'a> {
         Some(line)
     }
 
-    /// What is done with the file that this line names.
+    /// The change of the file that this line names.
     fn file(&mut self, line: &str) -> Result<FilePatch, String> {
         let head = line.trim();
         let path = |prefix: &str| head.strip_prefix(prefix).map(|path| path.trim().to_owned());
@@ -168,7 +168,7 @@ impl<'a> Lines<'a> {
                 (Some(' '), Some(rest)) => HunkLine::Keep(rest.to_owned()),
                 (Some('-'), Some(rest)) => HunkLine::Remove(rest.to_owned()),
                 (Some('+'), Some(rest)) => HunkLine::Add(rest.to_owned()),
-                // The blank before an empty line gets lost.
+                // Models lose the blank before an empty line.
                 (None, _) => HunkLine::Keep(String::new()),
                 (Some(_), _) => {
                     return Err(format!(
@@ -187,7 +187,7 @@ fn is_head(line: &str) -> bool {
     [ADD, DELETE, UPDATE].iter().any(|head| line.starts_with(head.trim_end()))
 }
 
-/// The line that `@@` names; not the numbers of a unified diff.
+/// The text after `@@`, without the numbers of a unified diff.
 fn anchor_of(text: &str) -> Option<String> {
     let text = text.strip_prefix(' ').unwrap_or(text).trim_end();
     let named = match text.starts_with('-').then(|| text.split_once(" @@")).flatten() {

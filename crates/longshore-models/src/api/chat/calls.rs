@@ -1,8 +1,8 @@
-//! Tool calls, assembled per `index` from many chunks. A call is complete when the service reports why the
-//! answer ended, or when the stream is over.
+//! Tool calls, assembled per `index` from many chunks. A call is complete when the service reports why the answer
+//! ended, or when the stream is over.
 //!
-//! Accepted variants: arguments as a whole, or as an object; ids that are missing or repeated; several calls
-//! that all have the index 0; a missing index; a name in pieces, or repeated with every piece.
+//! The reader accepts these variants: arguments as a whole, or as an object; ids that are missing or repeated; several
+//! calls that all have the index 0; a missing index; a name in pieces, or repeated with every piece.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) struct CallDelta<'a> {
     id: Option<Text<'a>>,
     #[serde(borrow, default)]
     function: Option<FunctionDelta<'a>>,
-    /// What Gemini wants to have back with this call.
+    /// The data that Gemini needs back with this call.
     #[serde(default)]
     extra_content: Option<Value>,
 }
@@ -35,13 +35,13 @@ pub(super) struct FunctionDelta<'a> {
 }
 
 impl<'a> CallDelta<'a> {
-    /// A piece of the one call that an answer could have before there could be several.
+    /// A piece of `function_call`, the only call that an answer could have in older versions of the API.
     pub(super) fn of_old(function: FunctionDelta<'a>) -> Self {
         Self { index: None, id: None, function: Some(function), extra_content: None }
     }
 }
 
-/// A call, whole or not.
+/// A call, complete or not.
 #[derive(Debug)]
 pub(super) struct ChatCall {
     index: Option<usize>,
@@ -52,7 +52,7 @@ pub(super) struct ChatCall {
 }
 
 impl ChatCall {
-    /// Several calls of one tool whose arguments stand one after the other are several calls.
+    /// Emits the call. Several objects of arguments one after the other are several calls of the same tool.
     pub(super) fn tell(self, tell: &mut dyn FnMut(Event<'_>)) {
         let all: Result<Vec<Map<String, Value>>, _> =
             serde_json::Deserializer::from_str(&self.arguments).into_iter().collect();
@@ -104,7 +104,7 @@ impl ChatCalls {
         match at.and_then(|at| self.calls.get_mut(at)) {
             Some(call) => {
                 call.id = call.id.take().or(id);
-                // Some say the name again with every piece, others say it in pieces.
+                // Some services repeat the name with every piece. Others send the name in pieces.
                 if call.name != name && call.arguments.is_empty() {
                     call.name.push_str(&name);
                 }
@@ -115,14 +115,14 @@ impl ChatCalls {
         }
     }
 
-    /// Whether a piece that would belong to a call by its index begins another one.
+    /// Whether a piece with the index of a call begins another call.
     fn is_another(&self, call: &ChatCall, id: Option<&str>, name: &str, arguments: &str) -> bool {
         if name.is_empty() || call.name.is_empty() {
             return false;
         }
         match (call.id.as_deref(), id) {
             (Some(before), Some(now)) => before != now,
-            // A second name after whole arguments is a second call, unless it only says the same once more.
+            // A second name after complete arguments is a second call, unless the piece only repeats the name.
             (_, _) if call.has_whole_arguments() => call.name != name || !arguments.is_empty(),
             (_, _) => {
                 let is_tool = |name: &str| self.tools.iter().any(|tool| tool.name == name);

@@ -1,7 +1,7 @@
 //! Reads the stream of an answer.
 //!
-//! Accepted variants: everything in one chunk; `finish_reason: stop` with calls; no `[DONE]`; usage in the
-//! last chunk, in its own chunk, or missing; the old `function_call`; an error in any shape.
+//! The reader accepts these variants: everything in one chunk; `finish_reason: stop` with calls; no `[DONE]`; usage in
+//! the last chunk, in its own chunk, or missing; the old `function_call`; an error in any shape.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::api::text::Text;
 use crate::api::{Event, Finish, InputDetails, OutputDetails, parse};
 use crate::tool::ToolDefinition;
 
-/// A chunk, read where it lies.
+/// A chunk. Its texts borrow from the input.
 #[derive(Deserialize)]
 struct Chunk<'a> {
     #[serde(borrow, default)]
@@ -32,12 +32,12 @@ struct Chunk<'a> {
 struct Choice<'a> {
     #[serde(borrow, default)]
     delta: Option<ChatDelta<'a>>,
-    /// All of it at once, from services that do not stream.
+    /// The whole message, from services that do not stream.
     #[serde(borrow, default)]
     message: Option<ChatDelta<'a>>,
     #[serde(borrow, default)]
     finish_reason: Option<Text<'a>>,
-    /// What went wrong with whoever OpenRouter asked.
+    /// The error of the provider that OpenRouter asked.
     #[serde(default)]
     error: Option<Value>,
 }
@@ -48,20 +48,20 @@ struct ChatDelta<'a> {
     content: Option<Text<'a>>,
     #[serde(borrow, default)]
     reasoning_content: Option<Text<'a>>,
-    /// What others call it; some say both.
+    /// The same text under another name; some services send both.
     #[serde(borrow, default)]
     reasoning: Option<Text<'a>>,
-    /// More about the thoughts, which OpenRouter wants to have back.
+    /// Details of the thoughts, which OpenRouter needs back.
     #[serde(default)]
     reasoning_details: Option<Vec<Value>>,
-    /// What Gemini wants to have back.
+    /// The data that Gemini needs back.
     #[serde(default)]
     extra_content: Option<Value>,
     #[serde(borrow, default)]
     refusal: Option<Text<'a>>,
     #[serde(borrow, default)]
     tool_calls: Option<Vec<CallDelta<'a>>>,
-    /// What calls were before there could be several.
+    /// The only call of an answer, in older versions of the API.
     #[serde(borrow, default)]
     function_call: Option<FunctionDelta<'a>>,
 }
@@ -149,7 +149,7 @@ impl ChatReader {
         }
     }
 
-    /// The stream ended. If it had said why the answer ends, nothing is missing.
+    /// The end of the stream. The answer is complete if the service has reported why it ended.
     pub(in super::super) fn end(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
         if self.finish.is_some() {
             self.finish(tell);
@@ -186,7 +186,7 @@ impl ChatReader {
         }
     }
 
-    /// All is said: calls are whole.
+    /// Emits the complete calls at the end of the answer.
     fn conclude(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
         let calls = self.calls.take();
         let spelled = self.words.conclude(calls.is_empty(), tell);

@@ -1,8 +1,8 @@
-//! Thoughts, with the data that their service wants back: the text (DeepSeek, Kimi), more about the thought
+//! Thoughts, with the data that their service needs back: the text (DeepSeek, Kimi), details of the thought
 //! (OpenRouter), the signature of an answer or a call (Gemini).
 //!
-//! The kept value is an object. Its fields go unchanged into the assistant's message. `tool_calls` has the
-//! data of the following calls, in their order; `content` has the text before the thought.
+//! The kept value is an object. Its fields go unchanged into the assistant's message. `tool_calls` has the data of the
+//! following calls, in their order; `content` has the text before the thought.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -13,23 +13,23 @@ use crate::api::Event;
 use crate::api::text::Text;
 
 const CALLS: &str = "tool_calls";
-/// What stood in front of the words, and is not shown with them.
+/// The field for text that stood before the visible text, and that clients do not see.
 pub(super) const CONTENT: &str = "content";
 const DETAILS: &str = "reasoning_details";
 const EXTRA: &str = "extra_content";
-/// The fields of a message that are given back.
+/// The fields of a message that go back to the service.
 const FIELDS: [&str; 4] = ["reasoning_content", "reasoning", DETAILS, EXTRA];
 
-/// The thought that grows.
+/// A thought while the service streams it.
 #[derive(Debug, Default)]
 pub(super) struct Thought {
     kept: Map<String, Value>,
-    /// The service has said of something that it is a thought.
+    /// The service has marked a text as a thought.
     told_apart: bool,
 }
 
 impl Thought {
-    /// Whether the service tells thoughts and words apart, so that nobody need look for them in the words.
+    /// Whether the service separates thoughts from text. Then the text contains no thoughts.
     pub(super) fn is_told_apart(&self) -> bool {
         self.told_apart
     }
@@ -46,7 +46,7 @@ impl Thought {
         }
     }
 
-    /// More of it, under whichever name; some say both.
+    /// Adds a piece of the thought, under either name; some services send both.
     pub(super) fn think(
         &mut self,
         content: Option<Text<'_>>,
@@ -54,7 +54,7 @@ impl Thought {
         tell: &mut dyn FnMut(Event<'_>),
     ) {
         for (key, piece) in [(FIELDS[0], &content), (FIELDS[1], &reasoning)] {
-            // An empty one that was given is given back too: DeepSeek asks for the field, whatever is in it.
+            // An empty field goes back too: DeepSeek requires the field, whatever its content.
             if let Some(Text(piece)) = piece
                 && let Value::String(grown) = self.kept.entry(key).or_insert_with(|| "".into())
             {
@@ -67,7 +67,7 @@ impl Thought {
         }
     }
 
-    /// Something else begins.
+    /// Ends the thought, because something else begins.
     pub(super) fn close(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
         if self.kept.values().any(|value| *value != "") {
             let data = Value::Object(std::mem::take(&mut self.kept));
@@ -75,7 +75,7 @@ impl Thought {
         }
     }
 
-    /// Calls follow, each with what its service wants to have back with it.
+    /// Ends the thought before calls, each with the data that the service needs back with it.
     pub(super) fn close_before_calls(&mut self, extras: &[Option<&Value>], tell: &mut dyn FnMut(Event<'_>)) {
         if extras.iter().any(Option::is_some) {
             let extra = |extra: &Option<&Value>| extra.map_or(Value::Null, |extra| json!({ EXTRA: extra }));
@@ -109,12 +109,11 @@ fn grow_detail(all: &mut Vec<Value>, piece: Value) {
     }
 }
 
-/// What Google has everybody say in the place of a signature that there is none of: of a call of another model, or of one
-/// that was never signed.
+/// Google's placeholder for a missing signature: for a call of another model, or a call that was never signed.
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
-/// Gives every answer a thought, for services that refuse one without: that of an answer without is blank. Some take an
-/// empty one for none.
+/// Gives every answer a thought, for services that refuse an answer without one. The added thought is a blank, because
+/// some services treat an empty thought as a missing one.
 pub(in super::super) fn fill_thoughts(body: &mut Value) {
     for answer in answers(body) {
         if answer[FIELDS[0]].as_str().is_none_or(str::is_empty) {
@@ -123,7 +122,8 @@ pub(in super::super) fn fill_thoughts(body: &mut Value) {
     }
 }
 
-/// Signs the first call of every answer that has none signed: a service that refuses one without looks at no other.
+/// Signs the first call of every answer if it has no signature. A service that requires signatures checks only this
+/// one.
 pub(in super::super) fn fill_signatures(body: &mut Value) {
     for answer in answers(body) {
         if let Some(call) = answer[CALLS].get_mut(0).filter(|call| call.get(EXTRA).is_none()) {
@@ -137,7 +137,7 @@ fn answers(body: &mut Value) -> impl Iterator<Item = &mut Value> {
     messages.filter(|message| message["role"] == "assistant")
 }
 
-/// What was kept of the thoughts of one answer, on its way back.
+/// The kept data of one answer's thoughts, for the next request.
 #[derive(Default)]
 pub(super) struct ThoughtReplay {
     fields: Map<String, Value>,
@@ -160,7 +160,7 @@ impl ThoughtReplay {
         }
     }
 
-    /// What the next call came with.
+    /// Adds the kept data of the next call.
     pub(super) fn put_into_call(&mut self, call: &mut Value) {
         let kept = self.calls.pop_front().unwrap_or_default();
         if let Some(extra) = kept.get(EXTRA) {

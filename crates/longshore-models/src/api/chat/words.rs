@@ -18,32 +18,32 @@ const THINK: &str = "<think>";
 const THOUGHT: &str = "</think>";
 const CALL: &str = "<tool_call>";
 const CALLED: &str = "</tool_call>";
-/// What examples of calls stand in, which are none.
+/// The mark around code blocks. An example of a call in a code block is no call.
 const FENCE: &str = "```";
 
-/// The words of an answer, as they come.
+/// The text of an answer as it arrives.
 #[derive(Debug)]
 pub(super) struct ChatText {
     tools: Arc<[ToolDefinition]>,
     state: ChatTextState,
-    /// What may be the beginning of a tag, or is a call that has not ended.
+    /// Text that may be the beginning of a tag, or that belongs to an unfinished call.
     held: String,
-    /// A thought as it stood in the words, tags and all.
+    /// A thought as the text had it, with its tags.
     thought: String,
-    /// All that was said, as long as it may be a thought of which only the end tells.
+    /// The whole text so far, as long as an end tag could still turn it into a thought.
     aloud: Option<String>,
     fences: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ChatTextState {
-    /// Nothing was said yet.
+    /// There is no text yet.
     Begin,
     Thinking,
-    /// Blanks follow a thought.
+    /// Only blanks have followed a thought.
     Thought,
     Plain,
-    /// From the first call on nothing is said until all is.
+    /// From the first call on, no text is emitted until the answer ends.
     Calling,
 }
 
@@ -53,7 +53,7 @@ impl ChatText {
         Self { tools, state: ChatTextState::Begin, held, thought, aloud: Some(String::new()), fences: 0 }
     }
 
-    /// More words. A service that tells thoughts apart hides none in them.
+    /// Handles a piece of text. If the service separates thoughts from text, the text contains none.
     pub(super) fn say(&mut self, text: Cow<'_, str>, told_apart: bool, tell: &mut dyn FnMut(Event<'_>)) {
         if told_apart {
             self.aloud = None;
@@ -155,7 +155,7 @@ impl ChatText {
                 self.state = ChatTextState::Calling;
             }
             None => {
-                // A fence is not cut in two, so that it is counted.
+                // A mark of a code block stays in one piece, so that the reader can count it.
                 let ticks = self.held.len() - self.held.trim_end_matches('`').len();
                 let held = tags.iter().map(|tag| begun(&self.held, tag)).max().unwrap_or(0);
                 self.flush(self.held.len() - held.max(ticks), tell);
@@ -163,13 +163,14 @@ impl ChatText {
         }
     }
 
-    /// Whether a tag in what is held ends a thought: whoever only speaks of it has begun one before, or quotes it.
+    /// Whether a tag in the held text ends a thought. A text that only mentions the tag has an opening tag before it,
+    /// or quotes it.
     fn ends_thought(&self, at: usize) -> bool {
         let before = format!("{}{}", self.aloud.as_deref().unwrap_or_default(), &self.held[..at]);
         !before.contains(THINK) && !before.ends_with(['`', '"', '\''])
     }
 
-    /// Whether a place in what is held stands in a fenced block.
+    /// Whether a position in the held text is inside a code block.
     fn is_fenced(&self, at: usize) -> bool {
         let before = self.held.get(..at).unwrap_or_default().matches(FENCE).count();
         !(self.fences + before).is_multiple_of(2)
@@ -186,7 +187,7 @@ impl ChatText {
         }
     }
 
-    /// All is said. What was held is words or, where calls are looked for, calls.
+    /// Ends the text. The held text becomes text or, if `looks` is true, calls.
     pub(super) fn conclude(&mut self, looks: bool, tell: &mut dyn FnMut(Event<'_>)) -> Vec<Event<'static>> {
         if self.state == ChatTextState::Thinking {
             let rest = std::mem::take(&mut self.held);
@@ -224,7 +225,7 @@ impl ChatText {
         calls
     }
 
-    /// The calls that a text spells out; none when it is anything else.
+    /// The calls that a text spells out. Returns none if the text is anything else.
     fn read(&self, text: &str) -> Option<Vec<Event<'static>>> {
         let text = text.trim();
         let calls = match text.starts_with("<function=") {
@@ -241,7 +242,7 @@ impl ChatText {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
-    /// `{"name": .., "arguments": {..}}`.
+    /// Reads `{"name": .., "arguments": {..}}`.
     fn json(&self, call: Value) -> Option<Event<'static>> {
         let name = self.tool(call["name"].as_str()?)?.name.clone();
         let arguments = match call.get("arguments").or(call.get("parameters")) {
@@ -252,7 +253,7 @@ impl ChatText {
         Some(Event::Call { id: None, name, arguments })
     }
 
-    /// `NAME><parameter=KEY>VALUE</parameter></function>`. What the tool does not take as a text is read as JSON.
+    /// Reads `NAME><parameter=KEY>VALUE</parameter></function>`. Parameters that are no strings are read as JSON.
     fn spelled(&self, call: &str) -> Option<Event<'static>> {
         let (name, rest) = call.split_once('>')?;
         let tool = self.tool(name.trim())?;

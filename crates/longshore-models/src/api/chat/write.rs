@@ -37,7 +37,7 @@ pub(in super::super) fn body(request: &NeutralRequest) -> Value {
     body
 }
 
-/// Speakers take turns: templates of many models refuse two messages of one speaker in a row.
+/// The roles alternate: templates of many models refuse two messages of one role in a row.
 fn messages(request: &NeutralRequest) -> Vec<Value> {
     let told = (!request.instructions.is_empty())
         .then(|| json!({ "role": "system", "content": &*request.instructions }));
@@ -55,7 +55,7 @@ fn messages(request: &NeutralRequest) -> Vec<Value> {
                 {
                     result(next, &mut messages, &mut shown);
                 }
-                // A tool's message cannot show an image; a person's can.
+                // A message of a tool cannot contain an image. A message of a user can.
                 if !shown.is_empty() {
                     said(&mut messages, shown.into());
                 }
@@ -76,7 +76,7 @@ fn messages(request: &NeutralRequest) -> Vec<Value> {
     messages
 }
 
-/// A person speaks: in a message of its own, or in the one before when that is a person's too.
+/// Adds a user message, or extends the last message if it is a user's.
 fn said(messages: &mut Vec<Value>, content: Value) {
     let last = messages.last_mut().filter(|last| last["role"] == "user");
     let Some(last) = last else { return messages.push(json!({ "role": "user", "content": content })) };
@@ -104,7 +104,7 @@ fn is_answer(item: &Arc<HistoryItem>) -> bool {
     }
 }
 
-/// What of one answer goes into one message.
+/// The message of one answer.
 #[derive(Default)]
 struct AssistantMessage {
     text: Vec<String>,
@@ -124,7 +124,7 @@ impl AssistantMessage {
                 self.calls.push(call);
             }
             HistoryItem::Reasoning { api: ModelApi::Chat, data, .. } => self.thoughts.add(data),
-            // What another API gave is of no use to this one.
+            // Data of another API has no meaning in this one.
             HistoryItem::Reasoning { api: ModelApi::Responses | ModelApi::Messages, .. }
             | HistoryItem::FunctionCallOutput { .. }
             | HistoryItem::Summary { .. }

@@ -1,14 +1,14 @@
-//! How hard the model thinks. Newer Claude models take a word and choose the budget themselves. Older ones,
-//! and most other services of this API, need a thinking budget.
+//! The reasoning effort. Newer Claude models take a word and choose the budget themselves. Older models, and most other
+//! services of this API, need a thinking budget.
 
 use serde_json::{Value, json};
 
 use super::write::MAX_OUTPUT;
 
-/// The least that may be thought, in tokens.
+/// The smallest allowed thinking budget, in tokens.
 const LEAST: u64 = 1_024;
 
-/// Puts it into a body that is whole otherwise.
+/// Adds the effort to a body that is otherwise complete.
 pub(in super::super) fn tell(body: &mut Value, effort: &str, max_output: Option<u64>) {
     let word = match effort {
         "none" | "off" | "" => return,
@@ -21,7 +21,7 @@ pub(in super::super) fn tell(body: &mut Value, effort: &str, max_output: Option<
     if generation != Generation::Budget {
         body["output_config"]["effort"] = word.into();
     }
-    // A thought and a tool that must be called exclude each other.
+    // Thinking excludes a tool that must be called.
     if matches!(body["tool_choice"]["type"].as_str(), Some("any" | "tool")) {
         return;
     }
@@ -32,7 +32,7 @@ pub(in super::super) fn tell(body: &mut Value, effort: &str, max_output: Option<
     };
     if let Some(thinking) = thinking {
         body["thinking"] = thinking;
-        // These are fixed where it thinks.
+        // With thinking, the service fixes these values.
         if let Some(body) = body.as_object_mut() {
             body.remove("temperature");
             body.remove("top_p");
@@ -42,11 +42,11 @@ pub(in super::super) fn tell(body: &mut Value, effort: &str, max_output: Option<
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Generation {
-    /// It takes a word.
+    /// The model takes a word.
     Word,
-    /// It takes a budget only.
+    /// The model takes only a budget.
     Budget,
-    /// Whoever else speaks this API: both.
+    /// A model of another service: it gets both.
     Other,
 }
 
@@ -63,8 +63,8 @@ impl Generation {
     }
 }
 
-/// The version in a name, however it is set off: `sonnet-4-5`, `sonnet-4.5`, `sonnet-4@20250514` (which is 4.0). A date and
-/// the revision of whoever offers the model are none.
+/// The version in a model's name, with any separator: `sonnet-4-5`, `sonnet-4.5`, `sonnet-4@20250514` (which is 4.0). A
+/// date or a provider's revision is no version.
 fn version_of(name: &str) -> Option<(u32, u32)> {
     let number = |part: &str| part.parse().ok().filter(|_| part.len() < 3);
     let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
@@ -72,7 +72,7 @@ fn version_of(name: &str) -> Option<(u32, u32)> {
     Some((major, parts.next().and_then(number).unwrap_or(0)))
 }
 
-/// How much may be thought. It counts as output, so that it comes on top of what an answer may hold by default.
+/// The thinking budget. It counts as output, so it is added to the default limit of an answer.
 fn budget(body: &mut Value, word: &str, max_output: Option<u64>) -> Option<Value> {
     let wished: u64 = match word {
         "low" => 4_096,
@@ -93,8 +93,8 @@ fn budget(body: &mut Value, word: &str, max_output: Option<u64>) -> Option<Value
     Some(json!({ "type": "enabled", "budget_tokens": tokens }))
 }
 
-/// Whether an answer that waits for the results of its calls has no thought in front: it was not thought, or its thought
-/// was lost on the way, and it cannot be gone on with by thinking.
+/// Whether the last answer waits for results of its calls, but has no thought before them. Either the model did not
+/// think, or the thought was lost. Then thinking cannot continue from that answer.
 fn lacks_thoughts(body: &Value) -> bool {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let [.., answer, results] = messages else { return false };

@@ -10,7 +10,7 @@ use crate::api::failure::{Failure, FailureKind, is_error};
 use crate::api::text::Text;
 use crate::api::{Event, Finish, parse};
 
-/// What is read of an event, where it lies.
+/// The fields of an event that are read. Texts borrow from the input.
 #[derive(Deserialize)]
 struct MessagesEvent<'a> {
     #[serde(rename = "type", borrow, default)]
@@ -67,7 +67,7 @@ struct MessageStart {
     usage: Option<MessagesUsage>,
 }
 
-/// All of an answer at once, from services that do not stream.
+/// The whole answer in one body, from services that do not stream.
 #[derive(Deserialize)]
 struct Whole<'a> {
     #[serde(borrow, default)]
@@ -87,7 +87,7 @@ struct MessagesUsage {
     output_tokens: Option<u64>,
 }
 
-/// A block that is being put together.
+/// A block while it is assembled.
 #[derive(Debug)]
 enum AnswerBlock {
     Text(String),
@@ -140,7 +140,7 @@ impl MessagesReader {
         }
     }
 
-    /// All of the answer in one body.
+    /// Reads the whole answer from one body.
     pub(in super::super) fn whole(&mut self, body: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
         let whole: Whole<'_> = match parse(body) {
             Ok(whole) => whole,
@@ -164,7 +164,7 @@ impl MessagesReader {
         self.finish(tell);
     }
 
-    /// The stream ended. If it had said why the answer ends, nothing is missing.
+    /// The end of the stream. The answer is complete if the service has reported why it ended and no block is open.
     pub(in super::super) fn end(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
         if self.finish.is_some() && self.blocks.is_empty() {
             self.finish(tell);
@@ -273,7 +273,7 @@ fn finish_of(reason: &str) -> Finish {
     }
 }
 
-/// A block is whole.
+/// Emits a complete block.
 fn stop(block: AnswerBlock, tell: &mut dyn FnMut(Event<'_>)) {
     match block {
         AnswerBlock::Text(text) => tell(Event::TextDone(text.into())),

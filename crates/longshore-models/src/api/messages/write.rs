@@ -6,7 +6,7 @@ use crate::api::{AttachmentView, NeutralRequest, arguments_of, name_of, plain_id
 use crate::history::{HistoryItem, HistoryPart, Role};
 use longshore_model::service::ModelApi;
 
-/// How much an answer may hold when nothing is set: this API must be told.
+/// The limit of an answer without a setting: this API requires a limit.
 pub(super) const MAX_OUTPUT: u64 = 16_000;
 
 pub(in super::super) fn body(request: &NeutralRequest) -> Value {
@@ -31,7 +31,7 @@ pub(in super::super) fn body(request: &NeutralRequest) -> Value {
     body
 }
 
-/// Speakers take turns: blocks of the same speaker go into one message, results before words.
+/// The roles alternate: blocks of the same role go into one message, results before text.
 fn messages(request: &NeutralRequest) -> Vec<Value> {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     for item in &request.history {
@@ -44,7 +44,7 @@ fn messages(request: &NeutralRequest) -> Vec<Value> {
             Some(_) | None => messages.push((role, blocks)),
         }
     }
-    // What was said so far is the same next time, and need not be paid again in full.
+    // The next request repeats the conversation. With the mark, the service caches it and charges less.
     if let Some(last) = messages.last_mut().and_then(|(_, blocks)| blocks.last_mut())
         && last["type"] != "thinking"
         && last["type"] != "redacted_thinking"

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions, as a service speaks it.
+//! OpenAI Chat Completions, from the service's side.
 
 mod read;
 mod write;

@@ -1,4 +1,4 @@
-//! Requests of OpenAI Chat Completions: a list of messages, calls in those of the assistant, results as their own.
+//! Reads requests of OpenAI Chat Completions. Calls are parts of assistant messages, results are separate messages.
 
 use crate::api::{RequestOptions, Strict};
 use crate::history::HistoryPart;
@@ -38,7 +38,7 @@ struct ChatMessage {
     content: Value,
     #[serde(default)]
     refusal: Option<String>,
-    /// Thoughts, as we gave them.
+    /// Thoughts in the form in which the gateway sent them.
     #[serde(default)]
     reasoning_details: Value,
     #[serde(default)]
@@ -154,7 +154,7 @@ fn parts(content: &Value) -> Vec<HistoryPart> {
     }
 }
 
-/// The name of the tool that must be called.
+/// The name of the tool that the model must call.
 fn named(choice: &Value, tools: &Tools) -> Option<String> {
     let name = choice["function"]["name"].as_str().or(choice["custom"]["name"].as_str())?;
     Some(tools.name(None, name))

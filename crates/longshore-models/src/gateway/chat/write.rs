@@ -1,4 +1,4 @@
-//! Answers of OpenAI Chat Completions: chunks whose `delta` adds to one message.
+//! Writes answers of OpenAI Chat Completions: chunks whose `delta` adds to one message.
 
 use crate::api::{Failure, Finish};
 use longshore_model::usage::Usage;
@@ -17,9 +17,9 @@ pub(in crate::gateway) struct ChatWriter {
     frames: String,
     text: String,
     thoughts: String,
-    /// What clients give back of thoughts, as OpenRouter has them do it.
+    /// The data of thoughts that clients send back, in the form of OpenRouter.
     details: Vec<Value>,
-    /// Something else stands before what comes next.
+    /// Whether another block stands before the next piece.
     gap: bool,
     calls: Vec<Value>,
     whole: Value,
@@ -93,14 +93,14 @@ impl Write for ChatWriter {
             TextKind::Text => (&mut self.text, "content"),
             TextKind::Thought => (&mut self.thoughts, "reasoning_content"),
         };
-        // There is one text in a message; what another API holds apart is held apart by an empty line.
+        // A message has one text. An empty line separates the blocks of other APIs.
         let gap = if std::mem::take(&mut self.gap) && !said.is_empty() { "\n\n" } else { "" };
         said.push_str(gap);
         said.push_str(text);
         self.delta(json!({ key: format!("{gap}{text}") }));
     }
 
-    /// Nothing says that a text ends.
+    /// This API has no event for the end of a text.
     fn end(&mut self, what: TextKind, _: &str, seal: &str) {
         if what == TextKind::Thought {
             let index = self.details.len();
@@ -132,7 +132,7 @@ impl Write for ChatWriter {
         let reason = match finish {
             Finish::Done if self.calls.is_empty() => "stop",
             Finish::Done => "tool_calls",
-            // It has one word for an answer that is to be gone on with.
+            // This API has one word for every answer that should continue.
             Finish::Length | Finish::Full | Finish::Paused => "length",
             Finish::Filtered => "content_filter",
         };

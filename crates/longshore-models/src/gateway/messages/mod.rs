@@ -1,4 +1,4 @@
-//! Anthropic Messages, as a service speaks it.
+//! Anthropic Messages, from the service's side.
 
 mod read;
 mod write;

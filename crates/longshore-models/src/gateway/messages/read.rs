@@ -1,4 +1,4 @@
-//! Requests of Anthropic Messages: turns of two speakers made of blocks, results among those of the user.
+//! Reads requests of Anthropic Messages: messages of two roles, made of blocks. Results are blocks of the user.
 
 use crate::api::{Format, RequestOptions, Strict, ToolChoice};
 use crate::history::HistoryPart;
@@ -38,7 +38,7 @@ pub(in crate::gateway) fn read(body: &[u8]) -> Result<ModelRequest, Unreadable> 
     let mut tools = Tools::default();
     for tool in body.tools.iter().flatten() {
         let text = |key: &str| tool[key].as_str().unwrap_or_default();
-        // What has no schema is done by its own service, or known to its own models only.
+        // A tool without a schema runs on Anthropic's service, or only Anthropic's models know it.
         if tool["input_schema"].is_object() {
             let of_client =
                 ClientTool { kind: ClientToolKind::Function, group: None, name: text("name").to_owned() };
@@ -121,7 +121,7 @@ fn assistant(said: &mut Conversation, tools: &Tools, content: &Value) {
     }
 }
 
-/// What can be read or looked at; results are told by themselves.
+/// The texts and attachments of a message. Results are read separately.
 fn parts(content: &Value) -> Vec<HistoryPart> {
     let part = |block: &Value| {
         let source = &block["source"];
@@ -141,7 +141,7 @@ fn parts(content: &Value) -> Vec<HistoryPart> {
                     (_, _, None) => None,
                 }
             }
-            // A tool that was looked for and found.
+            // A tool that a search for tools found.
             "tool_reference" => words(&format!("[tool: {}]", block["tool_name"].as_str()?)),
             _ => None,
         }

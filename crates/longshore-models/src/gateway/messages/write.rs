@@ -1,4 +1,4 @@
-//! Answers of Anthropic Messages: blocks that start, grow and stop, between `message_start` and `message_stop`.
+//! Writes answers of Anthropic Messages: blocks that start, grow and stop, between `message_start` and `message_stop`.
 
 use crate::api::{Failure, Finish, arguments_of};
 use longshore_model::usage::Usage;
@@ -13,7 +13,7 @@ pub(in crate::gateway) struct MessagesWriter {
     exchange: Exchange,
     model: String,
     frames: String,
-    /// The blocks that stopped; their number is the index of the next one.
+    /// The finished blocks. Their number is the index of the next block.
     content: Vec<Value>,
     whole: Value,
 }
@@ -57,7 +57,7 @@ impl MessagesWriter {
     }
 }
 
-/// Cached tokens are counted beside the others here, and not among them.
+/// This API reports cached tokens in a separate field, not as a part of the input tokens.
 fn tokens(usage: &Usage) -> Value {
     let Usage { input, cached_input, output, .. } = *usage;
     let cached = cached_input.unwrap_or(0);
@@ -101,7 +101,7 @@ impl Write for MessagesWriter {
 
     fn call(&mut self, call: &GatewayCall) {
         let GatewayCall { id, tool, arguments } = call;
-        // Clients cannot read what is no JSON, and would lose the whole answer.
+        // Clients cannot parse arguments that are no JSON, and would lose the whole answer.
         let input = arguments_of(arguments);
         let block = |input: Value| json!({ "type": "tool_use", "id": id, "name": tool.name, "input": input });
         self.start_block(block(json!({})));

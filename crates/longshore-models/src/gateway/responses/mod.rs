@@ -1,4 +1,4 @@
-//! OpenAI Responses, as a service speaks it.
+//! OpenAI Responses, from the service's side.
 
 mod read;
 mod write;

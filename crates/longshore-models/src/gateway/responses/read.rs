@@ -1,4 +1,4 @@
-//! Requests of OpenAI Responses: a list of items, each a message, a call or a result.
+//! Reads requests of OpenAI Responses: a list of items, each a message, a call or a result.
 
 use crate::api::{RequestOptions, Strict};
 use crate::history::HistoryPart;
@@ -11,7 +11,7 @@ use crate::gateway::openai::{choice, format};
 use crate::gateway::sealed;
 use crate::gateway::tools::{ClientTool, ClientToolKind, Tools};
 
-/// The names under which tools of the client that have none are offered.
+/// Names for the client's tools that have no name.
 const SEARCH: &str = "tool_search";
 const SHELL: &str = "local_shell";
 
@@ -49,7 +49,7 @@ pub(in crate::gateway) fn read(body: &[u8]) -> Result<ModelRequest, Unreadable> 
     for tool in body.tools.iter().flatten() {
         offer(&mut tools, None, tool);
     }
-    // Tools come with the conversation too, and its calls are of all of them.
+    // The conversation can contain tools too. All tools must be known before the calls are read.
     for item in &items {
         if matches!(kind_of(item), "additional_tools" | "tool_search_output") {
             list(&item["tools"]).iter().for_each(|tool| offer(&mut tools, None, tool));
@@ -80,7 +80,7 @@ pub(in crate::gateway) fn read(body: &[u8]) -> Result<ModelRequest, Unreadable> 
     ModelRequest::new(client, said, tools)
 }
 
-/// A message may leave out that it is one.
+/// The kind of an item. A message may leave out its type.
 fn kind_of(item: &Value) -> &str {
     text_of(&item["type"]).unwrap_or("message")
 }
@@ -126,7 +126,7 @@ fn offer(tools: &mut Tools, group: Option<&str>, tool: &Value) {
                 parameters,
             );
         }
-        // What another service would do by itself, ours cannot.
+        // OpenAI's service would run such a tool itself. Another service cannot.
         other => tracing::debug!(kind = other, "left out a tool"),
     }
 }
@@ -185,7 +185,7 @@ fn tell(said: &mut Conversation, tools: &Tools, item: &Value) -> Result<(), Unre
     Ok(())
 }
 
-/// The names of what a search found.
+/// The names of the tools that a search found.
 fn names(tools: &Tools, tool: &Value) -> Vec<String> {
     let name = tool["name"].as_str().unwrap_or_default();
     match kind_of(tool) {
@@ -219,7 +219,7 @@ fn parts(content: &Value) -> Vec<HistoryPart> {
     }
 }
 
-/// The name of the tool that must be called.
+/// The name of the tool that the model must call.
 fn named(choice: &Value, tools: &Tools) -> Option<String> {
     Some(tools.name(text_of(&choice["namespace"]), text_of(&choice["name"])?))
 }

@@ -1,4 +1,4 @@
-//! Answers of OpenAI Responses: items that are added, grow and are done, between `created` and `completed`.
+//! Writes answers of OpenAI Responses: items that are added, grow and are done, between `created` and `completed`.
 
 use crate::api::{Failure, FailureKind, Finish};
 use longshore_model::usage::Usage;
@@ -15,7 +15,7 @@ pub(in crate::gateway) struct ResponsesWriter {
     model: String,
     frames: String,
     sequence: u64,
-    /// The items that are done; their number is the index of the next one.
+    /// The finished items. Their number is the index of the next item.
     output: Vec<Value>,
     whole: Value,
 }
@@ -36,7 +36,7 @@ impl ResponsesWriter {
         self.frames.push_str(&SseEvent::named_by_type(&event).encode());
     }
 
-    /// An event about the item that grows.
+    /// Writes an event about the current item.
     fn at(&mut self, kind: &str, id: &str, place: &str, mut event: Value) {
         event["item_id"] = id.into();
         event["output_index"] = self.output.len().into();
@@ -55,7 +55,7 @@ impl ResponsesWriter {
         self.output.push(item);
     }
 
-    /// How the whole stands.
+    /// Writes an event with the whole response.
     fn response(&mut self, kind: &str, status: &str, more: Value) {
         let mut response = json!({
             "id": format!("resp_{}", self.exchange.id),
@@ -155,7 +155,7 @@ impl Write for ResponsesWriter {
 
     fn call(&mut self, call: &GatewayCall) {
         let GatewayCall { id: call_id, tool, arguments } = call;
-        // What of the item grows, and the events by which it does.
+        // The field of the item that grows, and the events for it.
         let (prefix, mut item, key, value, events) = match tool.kind {
             ClientToolKind::Function => {
                 let item = json!({ "type": "function_call", "name": tool.name });
@@ -209,12 +209,12 @@ impl Write for ResponsesWriter {
         let cut = |reason: &str| json!({ "usage": usage, "incomplete_details": { "reason": reason } });
         match finish {
             Finish::Done => self.response("response.completed", "completed", json!({ "usage": usage })),
-            // It has one word for an answer that is to be gone on with.
+            // This API has one word for every answer that should continue.
             Finish::Length | Finish::Paused => {
                 self.response("response.incomplete", "incomplete", cut("max_output_tokens"))
             }
-            // Whoever went on would only fill it again: by this failure clients know that the conversation is to be
-            // summed up.
+            // A further request would only fill the window again. This failure tells clients to summarize the
+            // conversation.
             Finish::Full => {
                 let why = "the conversation has filled the model's window";
                 self.fail(&Failure::new(FailureKind::TooLong, why));
@@ -224,7 +224,7 @@ impl Write for ResponsesWriter {
     }
 
     fn fail(&mut self, failure: &Failure) {
-        // By this code clients know that asking again is of no use.
+        // Clients recognise by this code that a further try is useless.
         let code = refusal::code(failure.kind).unwrap_or("invalid_prompt");
         let error = json!({ "error": { "code": code, "message": failure.message } });
         self.response("response.failed", "failed", error);
