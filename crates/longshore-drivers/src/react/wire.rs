@@ -15,7 +15,7 @@
 use longshore_model::anchor::Launch;
 use longshore_model::capability::ModelInfo;
 use longshore_model::command::AgentCommand;
-use longshore_model::delegation::DelegateWish;
+use longshore_model::delegation::DelegationRequest;
 use longshore_model::event::{Draft, Raw};
 use longshore_model::id::QueryId;
 use serde::de::DeserializeOwned;
@@ -87,9 +87,9 @@ pub struct AgentLine<H = Value> {
 pub struct Delegate {
     /// The agent's name for the call.
     pub call: String,
-    /// What the agent wants.
+    /// What the agent requests.
     #[serde(flatten)]
-    pub wish: DelegateWish,
+    pub request: DelegationRequest,
 }
 
 /// Which models there are, or why that is not known.
@@ -130,8 +130,8 @@ impl<H: Serialize + DeserializeOwned> AgentLine<H> {
     }
 
     /// What another session is to do.
-    pub fn delegate(call: &str, wish: DelegateWish) -> Self {
-        Self { delegate: Some(Delegate { call: call.to_owned(), wish }), ..Self::default() }
+    pub fn delegate(call: &str, request: DelegationRequest) -> Self {
+        Self { delegate: Some(Delegate { call: call.to_owned(), request }), ..Self::default() }
     }
 
     /// Which models there are.
