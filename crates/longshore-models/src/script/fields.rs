@@ -6,7 +6,7 @@ use axum::http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-use super::fault::ScriptFault;
+use super::error::ScriptFault;
 
 /// The longest wait that a script may ask for: an hour. More is a slip of the keyboard.
 const LONGEST_WAIT_MS: u64 = 3_600_000;

@@ -1,4 +1,4 @@
-//! What a recorded client said, in the words of a session.
+//! The messages of a recorded client, as what a session does: prompts, settings, decisions and answers.
 
 use std::collections::BTreeMap;
 
