@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::connect;
 use super::exit::Fault;
+use super::session_command::send_command;
 use super::terminal::{note, put_line};
-use super::wish::wish;
 use crate::client::Client;
 use crate::render::clean::clean;
 use crate::render::human::short_id;
@@ -38,7 +38,7 @@ impl SetMode {
             );
         };
         let words = format!("mode {mode}");
-        wish(&mut client, &session, "update", json!({ "mode": mode }), &words, as_json).await
+        send_command(&mut client, &session, "update", json!({ "mode": mode }), &words, as_json).await
     }
 }
 
@@ -64,7 +64,7 @@ impl SetEffort {
             return told(&json!({ "effort": session.effort, "efforts": efforts }), &now, as_json);
         };
         let words = format!("effort {effort}");
-        wish(&mut client, &session, "update", json!({ "effort": effort }), &words, as_json).await
+        send_command(&mut client, &session, "update", json!({ "effort": effort }), &words, as_json).await
     }
 }
 
@@ -75,7 +75,8 @@ pub(super) async fn model(named: &str, model: Option<String>, as_json: bool) -> 
         let models = models(&mut client, &session.provider).await.unwrap_or_default();
         note_unlisted(&models, &session, &model);
         let words = format!("model {model}");
-        return wish(&mut client, &session, "update", json!({ "model": model }), &words, as_json).await;
+        return send_command(&mut client, &session, "update", json!({ "model": model }), &words, as_json)
+            .await;
     }
     let models = models(&mut client, &session.provider).await?;
     if as_json {
