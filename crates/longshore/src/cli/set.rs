@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use longshore_facades::native::answers::Models;
 use longshore_model::capability::{Mode, ModelInfo};
 use longshore_model::info::SessionInfo;
-use serde::Deserialize;
 use serde_json::json;
 
 use super::connect;
@@ -102,11 +102,7 @@ pub(super) fn note_unlisted(models: &[ModelInfo], session: &SessionInfo, model: 
 
 /// The models of an agent, which starts for it if they are not known.
 pub(super) async fn models(client: &mut Client, agent: &str) -> Result<Vec<ModelInfo>> {
-    #[derive(Deserialize)]
-    struct Known {
-        models: Vec<ModelInfo>,
-    }
-    let Known { models } = client.call("models", json!({ "agent": agent })).await?;
+    let Models { models } = client.call("models", json!({ "agent": agent })).await?;
     Ok(models)
 }
 
