@@ -128,7 +128,7 @@ impl Spawn {
     }
 }
 
-/// The hub's own settings are not for agents: with its token among them, one could approve its own wishes.
+/// The hub's own settings are not for agents: with its token among them, an agent could approve its own requests.
 pub fn is_private(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"LONGSHORE_")
 }
