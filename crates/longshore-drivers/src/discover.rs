@@ -278,30 +278,30 @@ fn resume(agent: &dyn AgentSpec, settings: &AgentSettings) -> Option<String> {
 
 /// Adds knowledge about agents that the agents do not report, such as the results of `longshore verify`.
 #[derive(Clone, Default)]
-pub struct KnownOf(Option<Arc<Knows>>);
+pub struct AgentAnnotations(Option<Arc<Annotate>>);
 
-type Knows = dyn Fn(&mut [AgentInfo]) + Send + Sync;
+type Annotate = dyn Fn(&mut [AgentInfo]) + Send + Sync;
 
-impl KnownOf {
+impl AgentAnnotations {
     /// Calls this function whenever agents are listed. It may read files.
-    pub fn by(knows: impl Fn(&mut [AgentInfo]) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(knows)))
+    pub fn by(annotate: impl Fn(&mut [AgentInfo]) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(annotate)))
     }
 
-    pub(crate) async fn tell(&self, agents: Vec<AgentInfo>) -> Vec<AgentInfo> {
-        let Some(knows) = self.0.clone() else { return agents };
+    pub(crate) async fn add_to(&self, agents: Vec<AgentInfo>) -> Vec<AgentInfo> {
+        let Some(annotate) = self.0.clone() else { return agents };
         let mut told = agents.clone();
         let asked = tokio::task::spawn_blocking(move || {
-            knows(&mut told);
+            annotate(&mut told);
             told
         });
         asked.await.unwrap_or(agents)
     }
 }
 
-impl fmt::Debug for KnownOf {
+impl fmt::Debug for AgentAnnotations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("KnownOf").field(&self.0.is_some()).finish()
+        f.debug_tuple("AgentAnnotations").field(&self.0.is_some()).finish()
     }
 }
 

@@ -344,7 +344,7 @@ async fn nobody_takes_a_browser_over_by_knowing_where_it_is_woken() {
     assert_eq!(rig.hub.pushes().await.unwrap()[0].device, Some(id.parse().unwrap()));
 }
 
-/// What a push says of a wish that may be allowed and denied.
+/// The body and the buttons of a push for an approval that offers to allow once and to deny.
 async fn pushed(subject: Subject) -> (String, Vec<String>) {
     let mut rig = Rig::new().await;
     let mut service = Service::start(&[]).await;
@@ -365,7 +365,7 @@ fn command(command: impl Into<String>) -> Subject {
 }
 
 #[tokio::test]
-async fn a_wish_that_no_lock_screen_shows_whole_is_not_allowed_from_there() {
+async fn a_request_that_no_lock_screen_shows_whole_is_not_allowed_from_there() {
     let edit = |lines: usize| {
         let diff = "+b\n".repeat(lines);
         let change = FileChange { path: "/w/a".into(), kind: FileChangeKind::Update, diff, moved_to: None };

@@ -87,7 +87,7 @@ async fn a_session_that_cannot_be_is_refused_and_not_made() {
         (json!({ "agent": "ghost", "cwd": "/w" }), 422, "agent_not_installed"),
         (json!({ "agent": "codex", "cwd": "w" }), 400, "invalid_request"),
         (json!({ "agent": "codex" }), 400, "invalid_request"),
-        (json!({ "agent": "codex", "cwd": "/w", "wish": 1 }), 400, "invalid_request"),
+        (json!({ "agent": "codex", "cwd": "/w", "unknown": 1 }), 400, "invalid_request"),
         (json!({ "agent": "codex", "cwd": "/w", "mode": "yolo" }), 400, "invalid_request"),
         (json!({ "agent": "codex", "cwd": "/w", "title": " " }), 400, "invalid_request"),
         (json!({ "agent": "codex", "cwd": "/w", "title": "x".repeat(1_001) }), 400, "invalid_request"),

@@ -142,8 +142,8 @@ async fn a_watcher_that_missed_rows_is_told_to_list_anew() {
     // So many and so large that the socket has to wait for its reader, who does not read.
     let prompt = |_| Command::Prompt(Prompt { text: "x".repeat(500), ..Prompt::default() });
     let rename = |n: usize| Command::Rename(format!("{n}"));
-    for wish in (0..60).map(prompt).chain((0..800).map(rename)) {
-        rig.hub.command(session, wish, "owner".to_owned()).await.unwrap();
+    for command in (0..60).map(prompt).chain((0..800).map(rename)) {
+        rig.hub.command(session, command, "owner".to_owned()).await.unwrap();
     }
     assert_eq!(socket.news("relist").await, json!({}));
     assert!(socket.news("session").await["title"].is_string(), "and then it goes on");

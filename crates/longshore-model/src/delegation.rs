@@ -10,10 +10,11 @@ use crate::event::AgentName;
 use crate::id::SessionId;
 use crate::lifecycle::TurnOutcome;
 
-/// What an agent wants with a call that another session answers.
+/// What an agent requests for a call that another session answers. The tag is part of the protocol in
+/// `docs/react.md`, and the log keeps the lines of that protocol.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "wish", rename_all = "snake_case")]
-pub enum DelegateWish {
+pub enum DelegationRequest {
     /// Start this task.
     Begin(Task),
     /// Stop the task.

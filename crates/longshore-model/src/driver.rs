@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::anchor::{AgentQuestion, Answer, Launch};
 use crate::command::AgentCommand;
-use crate::delegation::DelegateWish;
+use crate::delegation::DelegationRequest;
 use crate::event::{Draft, Raw, RawFault};
 use crate::host_io::{HostFault, HostReply, HostRequest, HostRequestId};
 use crate::id::{Context, QueryId, SessionId};
@@ -189,7 +189,7 @@ pub struct Output {
     /// other sessions.
     pub ended: Vec<(SessionId, String)>,
     /// Delegations: the session whose agent delegates, the agent's id of the call, and what the agent wants.
-    pub delegates: Vec<(SessionId, String, DelegateWish)>,
+    pub delegates: Vec<(SessionId, String, DelegationRequest)>,
     /// Requests for files and processes. Each comes back as [`Input::WorkDone`], in any order.
     pub works: Vec<HostRequest>,
     /// The process is no longer needed: stop it, for this reason.

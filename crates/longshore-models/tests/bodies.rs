@@ -141,7 +141,7 @@ fn a_summary_takes_the_place_of_what_came_before() {
 }
 
 #[test]
-fn wishes_are_told_where_there_are_words_for_them_and_nothing_empty_is() {
+fn options_are_sent_where_the_api_has_fields_for_them_and_nothing_empty_is() {
     let options = RequestOptions {
         tool_choice: Some(ToolChoice::Must),
         parallel_calls: Some(false),

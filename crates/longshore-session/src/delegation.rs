@@ -12,7 +12,7 @@ use longshore_log::WithRaw;
 use longshore_model::anchor::ToAnchor;
 use longshore_model::capability::Mode;
 use longshore_model::command::{AgentCommand, Command, Prompt, Reply};
-use longshore_model::delegation::{ChildNews, DelegateWish, Task};
+use longshore_model::delegation::{ChildNews, DelegationRequest, Task};
 use longshore_model::event::{BY_DELEGATION, Body, Event};
 use longshore_model::id::{ItemId, Seq, SessionId, TurnId};
 use longshore_model::lifecycle::TurnOutcome;
@@ -97,14 +97,14 @@ impl Delegations {
 
 impl Hub {
     /// Handles what an agent wants from another session.
-    pub(crate) fn delegate(&self, parent: SessionId, call: String, wish: DelegateWish) {
-        match wish {
-            DelegateWish::Begin(task) => {
+    pub(crate) fn delegate(&self, parent: SessionId, call: String, request: DelegationRequest) {
+        match request {
+            DelegationRequest::Begin(task) => {
                 let hub = self.clone();
                 // On a task of its own: what the agent says next shall not wait for it.
                 tokio::spawn(async move { hub.watch_over(parent, call, task).await });
             }
-            DelegateWish::Recall => {
+            DelegationRequest::Recall => {
                 if let Some(recall) = self.inner.delegations.lock().remove(&(parent, call)) {
                     // It may have ended just now.
                     let _ = recall.send(RecallReason::ByAgent);

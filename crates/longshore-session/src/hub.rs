@@ -63,7 +63,7 @@ pub(crate) struct HubInner {
     pub(crate) recovered: watch::Sender<bool>,
 }
 
-/// The wishes for a new session.
+/// The settings that a client requests for a new session.
 #[derive(Clone, Debug, Default)]
 pub struct OpenRequest {
     /// The agent.
@@ -147,7 +147,7 @@ impl Hub {
                 self.orphan_children(session);
                 self.agent_did(session, FromAgent::Gone { sleep, reason }).await;
             }
-            FromAnchor::Delegate { session, call, wish } => self.delegate(session, call, wish),
+            FromAnchor::Delegate { session, call, request } => self.delegate(session, call, request),
             FromAnchor::FoundPast { found } => self.found_past(found).await,
             FromAnchor::ReadPast { session, after, since, drafts, until } => {
                 self.agent_did(session, FromAgent::Past { after, since, drafts, until }).await;

@@ -7,7 +7,7 @@ use longshore_model::anchor::{FromAnchor, Launch, ToAnchor};
 use longshore_model::approval::{ApprovalRequest, Decision, Subject};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
-use longshore_model::delegation::{ChildNews, DelegateWish, Task};
+use longshore_model::delegation::{ChildNews, DelegationRequest, Task};
 use longshore_model::event::{Body, Draft, Event};
 use longshore_model::id::{ApprovalId, Seq, SessionId, TurnId};
 use longshore_model::info::Activity;
@@ -19,8 +19,8 @@ fn task(agent: &str) -> Task {
     Task { agent: agent.into(), task: "count the herons".to_owned(), cwd: None, mode: None, model: None }
 }
 
-async fn delegate(rig: &Rig, parent: SessionId, call: &str, wish: DelegateWish) {
-    rig.hub.deliver(FromAnchor::Delegate { session: parent, call: call.to_owned(), wish }).await;
+async fn delegate(rig: &Rig, parent: SessionId, call: &str, request: DelegationRequest) {
+    rig.hub.deliver(FromAnchor::Delegate { session: parent, call: call.to_owned(), request }).await;
 }
 
 async fn news(rig: &mut Rig, parent: SessionId, name: &str) -> ChildNews {
@@ -38,7 +38,7 @@ async fn at_work(rig: &mut Rig) -> (SessionId, Launch, TurnId) {
     let parent = rig.ready().await;
     rig.prompt(parent, "supervise").await.unwrap();
     rig.command().await;
-    delegate(rig, parent, "c1", DelegateWish::Begin(task("codex"))).await;
+    delegate(rig, parent, "c1", DelegationRequest::Begin(task("codex"))).await;
     let (launch, child) = match (rig.told().await, rig.told().await) {
         (ToAnchor::Open(launch), ToAnchor::Tell { command: AgentCommand::Child { news, .. }, .. }) => {
             let ChildNews::Opened { child, .. } = news else { panic!("instead of a child: {news:?}") };
@@ -97,7 +97,7 @@ async fn a_child_works_and_its_parent_hears_it() {
 async fn a_child_that_is_recalled_is_interrupted() {
     let mut rig = Rig::over(Arc::new(MemoryLog::default()));
     let (parent, launch, turn) = at_work(&mut rig).await;
-    delegate(&rig, parent, "c1", DelegateWish::Recall).await;
+    delegate(&rig, parent, "c1", DelegationRequest::Recall).await;
     assert_eq!(rig.command().await, AgentCommand::Interrupt { turn });
     rig.finish(launch.session, turn, TurnOutcome::Interrupted).await;
     assert_eq!(rig.told().await, ToAnchor::Stop { session: launch.session });
@@ -121,7 +121,7 @@ async fn a_child_whose_parent_is_gone_is_interrupted_and_nobody_is_told() {
 async fn what_cannot_be_done_is_told_to_the_parent() {
     let mut rig = Rig::over(Arc::new(MemoryLog::default()));
     let parent = rig.ready().await;
-    delegate(&rig, parent, "c1", DelegateWish::Begin(task("nobody"))).await;
+    delegate(&rig, parent, "c1", DelegationRequest::Begin(task("nobody"))).await;
     let ChildNews::Ended { outcome, text } = news(&mut rig, parent, "c1").await else {
         panic!("it cannot have begun")
     };
@@ -134,31 +134,31 @@ async fn no_more_than_four_work_at_once_and_none_too_deep() {
     let mut rig = Rig::over(Arc::new(MemoryLog::default()));
     let mut parent = rig.ready().await;
     for deepest in [false, false, true] {
-        delegate(&rig, parent, "deeper", DelegateWish::Begin(task("codex"))).await;
+        delegate(&rig, parent, "deeper", DelegationRequest::Begin(task("codex"))).await;
         let launch = rig.launched().await;
         assert_eq!(launch.deepest, deepest, "it is told whether it may delegate");
         parent = launch.session;
         let opened = rig.told().await;
         assert!(matches!(opened, ToAnchor::Tell { .. }), "{opened:?}");
     }
-    delegate(&rig, parent, "too-deep", DelegateWish::Begin(task("codex"))).await;
+    delegate(&rig, parent, "too-deep", DelegationRequest::Begin(task("codex"))).await;
     let refused = news(&mut rig, parent, "too-deep").await;
     assert!(matches!(&refused, ChildNews::Ended { text, .. } if text.contains("deep")), "{refused:?}");
 
     let mut rig = Rig::over(Arc::new(MemoryLog::default()));
     let parent = rig.ready().await;
     for call in ["a", "b", "c", "d"] {
-        delegate(&rig, parent, call, DelegateWish::Begin(task("codex"))).await;
+        delegate(&rig, parent, call, DelegationRequest::Begin(task("codex"))).await;
         rig.launched().await;
         rig.told().await;
     }
     for waiting in 0..32 {
-        delegate(&rig, parent, &format!("w{waiting}"), DelegateWish::Begin(task("codex"))).await;
+        delegate(&rig, parent, &format!("w{waiting}"), DelegationRequest::Begin(task("codex"))).await;
         for _ in 0..10 {
             tokio::task::yield_now().await;
         }
     }
-    delegate(&rig, parent, "e", DelegateWish::Begin(task("codex"))).await;
+    delegate(&rig, parent, "e", DelegationRequest::Begin(task("codex"))).await;
     let refused = news(&mut rig, parent, "e").await;
     assert!(matches!(&refused, ChildNews::Ended { text, .. } if text.contains("32")), "{refused:?}");
 }
@@ -168,8 +168,8 @@ async fn a_child_may_do_no_more_than_its_parent() {
     let mut rig = Rig::over(Arc::new(MemoryLog::default()));
     let parent = rig.ready().await;
     for (wanted, given) in [(Mode::Full, Mode::Ask), (Mode::Plan, Mode::Plan)] {
-        let wish = DelegateWish::Begin(Task { mode: Some(wanted), ..task("codex") });
-        delegate(&rig, parent, &wanted.to_string(), wish).await;
+        let request = DelegationRequest::Begin(Task { mode: Some(wanted), ..task("codex") });
+        delegate(&rig, parent, &wanted.to_string(), request).await;
         assert_eq!(rig.launched().await.mode, given);
         rig.told().await;
     }
@@ -182,7 +182,7 @@ async fn a_fifth_delegation_waits_for_a_place() {
     rig.prompt(parent, "supervise").await.unwrap();
     rig.command().await;
     for call in ["c1", "c2", "c3", "c4"] {
-        delegate(&rig, parent, call, DelegateWish::Begin(task("codex"))).await;
+        delegate(&rig, parent, call, DelegationRequest::Begin(task("codex"))).await;
     }
     let mut children = Vec::new();
     while children.len() < 4 {
@@ -191,7 +191,7 @@ async fn a_fifth_delegation_waits_for_a_place() {
             children.push(child);
         }
     }
-    delegate(&rig, parent, "c5", DelegateWish::Begin(task("codex"))).await;
+    delegate(&rig, parent, "c5", DelegationRequest::Begin(task("codex"))).await;
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -215,18 +215,18 @@ async fn a_delegation_that_is_recalled_before_its_turn_came_ends() {
     rig.prompt(parent, "supervise").await.unwrap();
     rig.command().await;
     for call in ["c1", "c2", "c3", "c4"] {
-        delegate(&rig, parent, call, DelegateWish::Begin(task("codex"))).await;
+        delegate(&rig, parent, call, DelegationRequest::Begin(task("codex"))).await;
     }
     let mut opened = 0;
     while opened < 4 {
         let told = rig.told().await;
         opened += usize::from(matches!(told, ToAnchor::Tell { command: AgentCommand::Child { .. }, .. }));
     }
-    delegate(&rig, parent, "c5", DelegateWish::Begin(task("codex"))).await;
+    delegate(&rig, parent, "c5", DelegationRequest::Begin(task("codex"))).await;
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
-    delegate(&rig, parent, "c5", DelegateWish::Recall).await;
+    delegate(&rig, parent, "c5", DelegationRequest::Recall).await;
     let ended = news(&mut rig, parent, "c5").await;
     assert!(matches!(ended, ChildNews::Ended { outcome: TurnOutcome::Interrupted, .. }), "{ended:?}");
 }

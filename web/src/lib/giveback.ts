@@ -3,7 +3,7 @@
 import { partsOf } from "./attach.ts";
 import type { Attachment, Mode } from "./contract.ts";
 import { draftName, type Drafts } from "./drafts.ts";
-import type { Wish } from "./outbox.ts";
+import type { PendingCommand } from "./outbox.ts";
 
 /** The form of a new session as it was left. */
 export type OpeningForm = {
@@ -17,19 +17,19 @@ export type OpeningForm = {
 
 const joined = (begun: string | undefined, more: string): string => [begun, more].filter(Boolean).join("\n\n");
 
-export function giveBack(drafts: Drafts, wish: Wish): void {
+export function giveBack(drafts: Drafts, command: PendingCommand): void {
   const addFiles = (name: string, files: Attachment[]) => {
     if (files.length) drafts.keepInMemory(name, [...(drafts.of<Attachment[]>(name) ?? []), ...files]);
   };
-  switch (wish.method) {
+  switch (command.method) {
     case "prompt": {
-      const { text, attachments } = partsOf(wish.params.content);
-      const name = draftName.prompt(wish.session);
+      const { text, attachments } = partsOf(command.params.content);
+      const name = draftName.prompt(command.session);
       drafts.keep(name, joined(drafts.of<string>(name), text));
-      return addFiles(draftName.files(wish.session), attachments);
+      return addFiles(draftName.files(command.session), attachments);
     }
     case "open": {
-      const { prompt, agent, cwd, mode, model, effort } = wish.params;
+      const { prompt, agent, cwd, mode, model, effort } = command.params;
       const { text, attachments } = partsOf(prompt ?? "");
       const form: OpeningForm = {
         prompt: joined(drafts.of<OpeningForm>(draftName.opening)?.prompt, text),

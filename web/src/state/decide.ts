@@ -1,7 +1,7 @@
 // Deciding on an approval, from a card or by a key.
 import type { ApprovalRequest, Decision } from "../lib/contract.ts";
 import { allows, decisionWord } from "../lib/describe.ts";
-import { wishes } from "./wishes.svelte.ts";
+import { pendingCommands } from "./pending-commands.svelte.ts";
 import { toasts } from "./toasts.svelte.ts";
 
 type Approval = Pick<ApprovalRequest, "approval" | "options" | "subject">;
@@ -15,7 +15,11 @@ export function decideOn(session: string, approvals: Approval[], decision: Decis
   for (const approval of approvals) {
     const params = { approval: approval.approval, decision, ...(words && !allows(decision) && { message: words }) };
     void toasts.trying(
-      wishes.add(session, { method: "decide", params }, decisionWord(decision, approval.subject).replace("…", "")),
+      pendingCommands.add(
+        session,
+        { method: "decide", params },
+        decisionWord(decision, approval.subject).replace("…", ""),
+      ),
     );
   }
 }

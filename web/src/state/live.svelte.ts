@@ -6,7 +6,7 @@ import { ConnectionLost, Refusal } from "../lib/socket.ts";
 import type { Event, EventPage, Problem, Session, TimelineItem, TimelinePage } from "../lib/contract.ts";
 import { connection } from "./connection.svelte.ts";
 import { sessions } from "./sessions.svelte.ts";
-import { wishes } from "./wishes.svelte.ts";
+import { pendingCommands } from "./pending-commands.svelte.ts";
 
 const PAGE = 60;
 /** What is seen is written down so often at most. */
@@ -192,9 +192,9 @@ export class Live {
     this.items = [...timeline.items];
     this.hasOlder = timeline.older !== null;
     this.keep();
-    wishes.outbox.reached(this.session, timeline.head);
+    pendingCommands.outbox.reached(this.session, timeline.head);
     // The event may be here before the answer; then nothing has to stand in for it either.
-    if (this.arrived.length) wishes.outbox.arrived(this.arrived.splice(0));
+    if (this.arrived.length) pendingCommands.outbox.arrived(this.arrived.splice(0));
     if (this.missed && timeline.head >= this.catchUpTo) {
       this.caughtUp = this.missed;
       this.missed = 0;

@@ -9,7 +9,7 @@ import { removeSession } from "./remove.ts";
 import { sessions } from "./sessions.svelte.ts";
 import { time } from "./time.svelte.ts";
 import { timelines } from "./timelines.ts";
-import { wishes } from "./wishes.svelte.ts";
+import { pendingCommands } from "./pending-commands.svelte.ts";
 
 const listener: Listener = { opened: () => void opened(), notified, denied: forget };
 let started = false;
@@ -22,13 +22,13 @@ export function start(): void {
     return connection.start(listener);
   }
   started = true;
-  wishes.isFollowed = (session) => timelines.has(session);
+  pendingCommands.isFollowed = (session) => timelines.has(session);
   void sessions.recall();
   connection.start(listener);
-  void wishes.outbox.load();
+  void pendingCommands.outbox.load();
   setInterval(() => time.tick(), 20_000);
   // What the hub refused for the moment is tried again without a new reason.
-  setInterval(() => void wishes.outbox.flush(), 10_000);
+  setInterval(() => void pendingCommands.outbox.flush(), 10_000);
   const poke = () => {
     time.tick();
     if (document.visibilityState === "visible") connection.poke();
@@ -54,7 +54,7 @@ function forget(): void {
   timelines.forget();
   connection.me = undefined;
   drafts.forgetAll();
-  void wishes.outbox.clear();
+  void pendingCommands.outbox.clear();
   void memory.clear();
 }
 
@@ -65,7 +65,7 @@ async function opened(): Promise<void> {
     await connection.call("watch", {});
     await relist();
     connection.me = await who;
-    await wishes.outbox.flush();
+    await pendingCommands.outbox.flush();
     await agents.load();
   } catch {
     // The link is gone again; the next one starts over.

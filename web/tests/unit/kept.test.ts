@@ -48,18 +48,18 @@ test("what must not be written down is not on the disk", () => {
 test("what is taken back is a draft again, below what was begun meanwhile", () => {
   const place = disk();
   const drafts = new Drafts(() => place);
-  const wish = { key: "k", at: 1, says: "", state: "waiting" as const };
+  const command = { key: "k", at: 1, says: "", state: "waiting" as const };
   const file = { name: "a.txt", mediaType: "text/plain", data: "YQ==" };
   drafts.keep("prompt.s", "begun");
   giveBack(drafts, {
-    ...wish,
+    ...command,
     session: "s",
     method: "prompt",
     params: { content: content("sent", [file]), when: "queue" },
   });
   assert.deepEqual([drafts.of("prompt.s"), drafts.of("files.s")], ["begun\n\nsent", [file]]);
   const form = { agent: "codex", cwd: "/p", mode: "full" as const, model: "m", effort: "high" };
-  giveBack(drafts, { ...wish, session: "", method: "open", params: { ...form, prompt: content("", [file]) } });
+  giveBack(drafts, { ...command, session: "", method: "open", params: { ...form, prompt: content("", [file]) } });
   assert.deepEqual([drafts.of("opening"), drafts.of("opening.files")], [{ ...form, prompt: "" }, [file]]);
 });
 

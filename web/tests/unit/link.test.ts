@@ -3,7 +3,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Decision } from "../../src/lib/contract.ts";
 import { Frames } from "../../src/lib/frames.ts";
-import { Outbox, type Shelf, type NewWish, type Wish, type Wished } from "../../src/lib/outbox.ts";
+import {
+  Outbox,
+  type OutboxStore,
+  type NewCommand,
+  type PendingCommand,
+  type ClientCommand,
+} from "../../src/lib/outbox.ts";
 import { Link, ConnectionLost, Refusal, type World } from "../../src/lib/socket.ts";
 
 class FakeSocket {
@@ -133,8 +139,8 @@ test("whoever is no longer known does not knock for ever", async () => {
   assert.equal(link.state, "denied");
 });
 
-function shelf(): Shelf & { kept: Map<string, Wish> } {
-  const kept = new Map<string, Wish>();
+function memoryStore(): OutboxStore & { kept: Map<string, PendingCommand> } {
+  const kept = new Map<string, PendingCommand>();
   const claim = async (key: string) => {
     const [found, waits] = [kept.get(key), kept.get(key)?.state === "waiting"];
     if (found && waits) kept.set(key, { ...found, state: "sending" });
@@ -144,33 +150,33 @@ function shelf(): Shelf & { kept: Map<string, Wish> } {
     kept,
     claim,
     all: async () => [...kept.values()],
-    put: async (wish) => void kept.set(wish.key, structuredClone(wish)),
+    put: async (command) => void kept.set(command.key, structuredClone(command)),
     remove: async (key) => void kept.delete(key),
     clear: async () => kept.clear(),
   };
 }
-const wish = (key: string, wished: Wished = { method: "prompt", params: { content: key } }): NewWish => ({
+const command = (key: string, call: ClientCommand = { method: "prompt", params: { content: key } }): NewCommand => ({
   key,
   at: Number(key),
-  session: wished.method === "open" ? "" : "s",
+  session: call.method === "open" ? "" : "s",
   says: key,
-  ...wished,
+  ...call,
 });
-const decision = (decision: Decision): Wished => ({ method: "decide", params: { approval: "a", decision } });
-const opening: Wished = { method: "open", params: { agent: "codex", cwd: "/w" } };
+const decision = (decision: Decision): ClientCommand => ({ method: "decide", params: { approval: "a", decision } });
+const opening: ClientCommand = { method: "open", params: { agent: "codex", cwd: "/w" } };
 
-test("a wish made offline is kept on disk and sent when there is a link, in order, once", async () => {
-  const disk = shelf();
+test("a command made offline is kept on disk and sent when there is a link, in order, once", async () => {
+  const disk = memoryStore();
   let online = false;
   const sent: string[] = [];
-  const send = async (one: Wish) => {
+  const send = async (one: PendingCommand) => {
     if (!online) throw new ConnectionLost();
     sent.push(one.key);
     return { seq: 5 };
   };
   const first = new Outbox(disk, send, () => {});
-  await first.add(wish("1"));
-  await first.add(wish("2"));
+  await first.add(command("1"));
+  await first.add(command("2"));
   assert.deepEqual([...disk.kept.keys()], ["1", "2"]);
 
   // The tab is closed, and another one finds what it left.
@@ -181,43 +187,43 @@ test("a wish made offline is kept on disk and sent when there is a link, in orde
   assert.deepEqual(sent, ["1", "2"]);
   assert.equal(disk.kept.size, 0);
   assert.deepEqual(
-    second.wishes.map((one) => one.state),
+    second.commands.map((one) => one.state),
     ["done", "done"],
   );
   second.reached("s", 5);
   await settled();
-  assert.equal(second.wishes.length, 0);
+  assert.equal(second.commands.length, 0);
 });
 
 test("a prompt that the log tells of is there, whatever becomes of the answer", async () => {
-  const disk = shelf();
+  const disk = memoryStore();
   let lose = () => {};
   const outbox = new Outbox(
     disk,
     () => new Promise((_, reject) => (lose = () => reject(new ConnectionLost()))),
     () => {},
   );
-  const adding = outbox.add(wish("1"));
+  const adding = outbox.add(command("1"));
   await settled();
   outbox.arrived(["0", "1"]);
   await settled();
-  assert.deepEqual([outbox.wishes.length, disk.kept.size], [0, 0]);
+  assert.deepEqual([outbox.commands.length, disk.kept.size], [0, 0]);
   lose();
   await adding;
-  assert.deepEqual([outbox.wishes.length, disk.kept.size], [0, 0], "not sent again");
+  assert.deepEqual([outbox.commands.length, disk.kept.size], [0, 0], "not sent again");
 });
 
 test("what is refused stays with its reason until it is let go", async () => {
-  const disk = shelf();
+  const disk = memoryStore();
   const problem = { code: "ask_expired", status: 410, title: "the agent no longer waits for this", retry: false };
   const outbox = new Outbox(
     disk,
     async () => Promise.reject(new Refusal(problem)),
     () => {},
   );
-  await outbox.add(wish("1", decision("deny")));
+  await outbox.add(command("1", decision("deny")));
   assert.deepEqual(
-    [outbox.wishes[0]?.state, outbox.wishes[0]?.problem?.code, disk.kept.size],
+    [outbox.commands[0]?.state, outbox.commands[0]?.problem?.code, disk.kept.size],
     ["refused", "ask_expired", 1],
   );
   await outbox.remove("1");
@@ -233,33 +239,33 @@ test("a decision whose answer was lost is not a conflict with itself", async () 
     details: { decision: { decision: "deny", by: "me" } },
   };
   const outbox = new Outbox(
-    shelf(),
+    memoryStore(),
     async () => Promise.reject(new Refusal(problem)),
     () => {},
   );
-  await outbox.add(wish("1", decision("deny")));
-  await outbox.add(wish("2", decision("allow_once")));
+  await outbox.add(command("1", decision("deny")));
+  await outbox.add(command("2", decision("allow_once")));
   assert.deepEqual(
-    outbox.wishes.map((one) => [one.key, one.state]),
+    outbox.commands.map((one) => [one.key, one.state]),
     [["2", "refused"]],
   );
 });
 
 test("a session is opened once: by one page, and not again when nobody knows whether it was", async () => {
-  const disk = shelf();
+  const disk = memoryStore();
   let link: "none" | "breaks" | "works" = "none";
   const opened: string[] = [];
-  const send = async ({ key }: Wish) => {
+  const send = async ({ key }: PendingCommand) => {
     if (link === "none") throw new ConnectionLost(false);
     opened.push(key);
     if (link === "breaks") throw new ConnectionLost();
     return {};
   };
   const [page, other] = [new Outbox(disk, send, () => {}), new Outbox(disk, send, () => {})];
-  for (const key of ["1", "2"]) await page.add(wish(key, opening));
+  for (const key of ["1", "2"]) await page.add(command(key, opening));
   await other.load();
   assert.deepEqual(
-    [opened, page.wishes.map((one) => one.state)],
+    [opened, page.commands.map((one) => one.state)],
     [[], ["waiting", "waiting"]],
     "what was not sent waits",
   );
@@ -268,7 +274,7 @@ test("a session is opened once: by one page, and not again when nobody knows whe
   assert.deepEqual(opened.sort(), ["1", "2"], "each of them, and once");
 
   link = "breaks";
-  await page.add(wish("3", opening));
+  await page.add(command("3", opening));
   link = "works";
   await page.flush();
   assert.deepEqual(
@@ -277,25 +283,25 @@ test("a session is opened once: by one page, and not again when nobody knows whe
   );
 
   // The page ended while it was being sent.
-  disk.kept.set("4", { ...wish("4", opening), state: "sending" });
+  disk.kept.set("4", { ...command("4", opening), state: "sending" });
   const next = new Outbox(disk, send, () => {});
   await next.load();
   await next.flush();
-  assert.deepEqual([opened.length, next.wishes.find((one) => one.key === "4")?.state], [3, "refused"]);
+  assert.deepEqual([opened.length, next.commands.find((one) => one.key === "4")?.state], [3, "refused"]);
 });
 
 test("whoever comes next sends nothing of what was left", async () => {
-  const disk = shelf();
+  const disk = memoryStore();
   const outbox = new Outbox(
     disk,
     async () => Promise.reject(new ConnectionLost()),
     () => {},
   );
-  await outbox.add(wish("1"));
+  await outbox.add(command("1"));
   const loading = outbox.load();
   await outbox.clear();
   await loading;
-  assert.deepEqual([outbox.wishes.length, disk.kept.size], [0, 0]);
+  assert.deepEqual([outbox.commands.length, disk.kept.size], [0, 0]);
 });
 
 test("many events are drawn once", () => {

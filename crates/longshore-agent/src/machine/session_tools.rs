@@ -2,7 +2,7 @@
 
 use longshore_model::approval::{AnswerAction, Choice, Field, FieldKind, QuestionAnswer, QuestionRequest};
 use longshore_model::capability::Mode;
-use longshore_model::delegation::{DelegateWish, Task};
+use longshore_model::delegation::{DelegationRequest, Task};
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::{Context, ItemId, QuestionId};
 use longshore_model::item::{PlanStatus, PlanStep, ToolCall, ToolKind};
@@ -307,17 +307,17 @@ impl Machine {
         let Some(turn) = &mut self.turn else { return };
         let at_work = |call: &&Acting| matches!(call.stage, CallStage::Delegated { .. });
         let room = AT_ONCE.saturating_sub(turn.calls.iter().filter(at_work).count());
-        let mut wishes = Vec::new();
+        let mut tasks = Vec::new();
         for call in turn.calls.iter_mut().filter(|call| matches!(call.stage, CallStage::Lined(_))).take(room)
         {
             if let CallStage::Lined(task) = std::mem::replace(&mut call.stage, CallStage::Weighing) {
                 call.stage = CallStage::Delegated { child: None, task: task.task.clone() };
-                wishes.push((call.id.clone(), task));
+                tasks.push((call.id.clone(), task));
             }
         }
-        for (call, task) in wishes {
+        for (call, task) in tasks {
             self.show(&call, out);
-            self.say(AgentLine::delegate(&call, DelegateWish::Begin(task)), out);
+            self.say(AgentLine::delegate(&call, DelegationRequest::Begin(task)), out);
         }
     }
 }

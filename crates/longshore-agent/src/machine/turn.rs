@@ -324,7 +324,7 @@ impl Machine {
         match call.stage {
             CallStage::Running => out.push(Effect::Cancel { call: id.to_owned() }),
             CallStage::Delegated { .. } => {
-                let recall = longshore_model::delegation::DelegateWish::Recall;
+                let recall = longshore_model::delegation::DelegationRequest::Recall;
                 self.say(crate::AgentLine::delegate(id, recall), out);
             }
             CallStage::Weighing

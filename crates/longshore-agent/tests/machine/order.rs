@@ -3,7 +3,7 @@
 use longshore_agent::machine::MachineInput;
 use longshore_agent::tools::CallVerdict;
 use longshore_model::command::AgentCommand;
-use longshore_model::delegation::{ChildNews, DelegateWish};
+use longshore_model::delegation::{ChildNews, DelegationRequest};
 use longshore_model::event::Body;
 use longshore_model::lifecycle::TurnOutcome;
 use longshore_models::tool::ToolDefinition;
@@ -132,9 +132,9 @@ fn a_fifth_delegation_waits_until_one_has_ended() {
     calls.push(ended());
     harness.answer(calls);
     let tasks = |harness: &MachineHarness| -> Vec<String> {
-        let begun = harness.said.iter().filter_map(|said| match &said.delegate.as_ref()?.wish {
-            DelegateWish::Begin(task) => Some(task.task.clone()),
-            DelegateWish::Recall => None,
+        let begun = harness.said.iter().filter_map(|said| match &said.delegate.as_ref()?.request {
+            DelegationRequest::Begin(task) => Some(task.task.clone()),
+            DelegationRequest::Recall => None,
         });
         begun.collect()
     };
@@ -150,8 +150,10 @@ fn a_fifth_delegation_waits_until_one_has_ended() {
     // One that waits is not called back: nobody knows of it.
     harness.tell(AgentCommand::Interrupt { turn });
     let recalled = harness.said.iter().filter_map(|said| said.delegate.as_ref());
-    let recalled: Vec<&str> =
-        recalled.filter(|one| one.wish == DelegateWish::Recall).map(|one| one.call.as_str()).collect();
+    let recalled: Vec<&str> = recalled
+        .filter(|one| one.request == DelegationRequest::Recall)
+        .map(|one| one.call.as_str())
+        .collect();
     assert_eq!(recalled, ["a", "b", "d", "e"]);
     assert_eq!(harness.outcome(), Some(TurnOutcome::Interrupted));
 }

@@ -4,7 +4,7 @@ use longshore_agent::machine::{Effect, MachineInput};
 use longshore_drivers::react::wire::Delegate;
 use longshore_model::approval::{AnswerAction, FieldKind, QuestionAnswer, QuestionRequest};
 use longshore_model::command::AgentCommand;
-use longshore_model::delegation::{ChildNews, DelegateWish, Task};
+use longshore_model::delegation::{ChildNews, DelegationRequest, Task};
 use longshore_model::event::Body;
 use longshore_model::id::{QuestionId, SessionId};
 use longshore_model::item::{PlanStatus, PlanStep};
@@ -124,13 +124,22 @@ fn two_agents_work_side_by_side_and_both_results_come_back() {
         call("b", "delegate_to_think_execute", r#"{"task":"count gulls","mode":"plan"}"#),
         ended(),
     ]);
-    let wishes: Vec<&Delegate> = harness.said.iter().filter_map(|said| said.delegate.as_ref()).collect();
+    let delegates: Vec<&Delegate> = harness.said.iter().filter_map(|said| said.delegate.as_ref()).collect();
     let task = |agent: &str, task: &str, mode| {
-        DelegateWish::Begin(Task { agent: agent.into(), task: task.to_owned(), cwd: None, mode, model: None })
+        DelegationRequest::Begin(Task {
+            agent: agent.into(),
+            task: task.to_owned(),
+            cwd: None,
+            mode,
+            model: None,
+        })
     };
-    assert_eq!((wishes[0].call.as_str(), &wishes[0].wish), ("a", &task("codex", "count herons", None)));
+    assert_eq!(
+        (delegates[0].call.as_str(), &delegates[0].request),
+        ("a", &task("codex", "count herons", None))
+    );
     let plan = Some(longshore_model::capability::Mode::Plan);
-    assert_eq!(wishes[1].wish, task("react", "count gulls", plan), "a helper of its own kind");
+    assert_eq!(delegates[1].request, task("react", "count gulls", plan), "a helper of its own kind");
     let child = |number| SessionId(Uuid::from_u128(number));
     news(&mut harness, "b", ChildNews::Opened { child: child(2), agent: "react".into() });
     news(&mut harness, "a", ChildNews::Opened { child: child(1), agent: "codex".into() });
@@ -171,7 +180,7 @@ fn an_interrupt_calls_the_children_back() {
         .said
         .iter()
         .filter_map(|said| said.delegate.as_ref())
-        .any(|delegate| delegate.wish == DelegateWish::Recall);
+        .any(|delegate| delegate.request == DelegationRequest::Recall);
     assert!(recalled);
     news(&mut harness, "a", ChildNews::Ended { outcome: TurnOutcome::Interrupted, text: String::new() });
     assert!(harness.effects.is_empty());

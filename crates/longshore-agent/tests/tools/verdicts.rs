@@ -159,13 +159,15 @@ async fn changes_ask_by_mode_and_show_what_they_change() {
     assert_eq!(verdicts(&bench, "write_file", &write(".git/hooks/pre-commit")), "raag");
     let patch = json!({ "input": "*** Begin Patch\n*** Delete File: a\n*** End Patch" });
     assert_eq!(verdicts(&bench, "apply_patch", &patch), "ragg");
-    let wish = ask(&bench, "apply_patch", patch, Mode::Ask);
-    assert_eq!(wish.risks, [Risk::Deletes]);
-    let Subject::Edit { changes, grant_root: None } = wish.subject else { panic!("{:?}", wish.subject) };
+    let approval = ask(&bench, "apply_patch", patch, Mode::Ask);
+    assert_eq!(approval.risks, [Risk::Deletes]);
+    let Subject::Edit { changes, grant_root: None } = approval.subject else {
+        panic!("{:?}", approval.subject)
+    };
     assert_eq!(changes[0].diff, "@@ -1,1 +0,0 @@\n-x\n");
-    let wish = ask(&bench, "write_file", write("out/b"), Mode::AutoEdit);
-    assert_eq!(wish.risks, [Risk::Outside]);
-    let Subject::Edit { grant_root, .. } = wish.subject else { panic!("{:?}", wish.subject) };
+    let approval = ask(&bench, "write_file", write("out/b"), Mode::AutoEdit);
+    assert_eq!(approval.risks, [Risk::Outside]);
+    let Subject::Edit { grant_root, .. } = approval.subject else { panic!("{:?}", approval.subject) };
     assert_eq!(grant_root, Some(bench.outside().display().to_string()));
     // Nobody is asked for what cannot be done.
     let wrong = json!({ "input": "*** Begin Patch\n*** Delete File: b\n*** End Patch" });
@@ -183,11 +185,13 @@ async fn changes_ask_by_mode_and_show_what_they_change() {
 async fn a_yes_for_the_session_is_for_the_same_line() {
     let bench = bench().await;
     let arguments = json!({ "command": "make all > log" });
-    let wish = ask(&bench, "shell", arguments.clone(), Mode::Ask);
-    let Subject::Command { command, cwd, always } = wish.subject else { panic!("{:?}", wish.subject) };
+    let approval = ask(&bench, "shell", arguments.clone(), Mode::Ask);
+    let Subject::Command { command, cwd, always } = approval.subject else {
+        panic!("{:?}", approval.subject)
+    };
     assert_eq!((command.as_str(), cwd), ("make all > log", Some(bench.root().display().to_string())));
-    assert_eq!((&always, &wish.always), (&vec!["make all > log".to_owned()], &always));
-    bench.tools.allow(&wish.always);
+    assert_eq!((&always, &approval.always), (&vec!["make all > log".to_owned()], &always));
+    bench.tools.allow(&approval.always);
     assert_eq!(verdicts(&bench, "shell", &arguments), "rggg");
     assert_eq!(verdicts(&bench, "shell", &json!({ "command": "make all > log; rm a" })), "raag");
     assert_eq!(verdicts(&bench, "shell", &json!({ "command": "make all > log", "escalate": true })), "raag");

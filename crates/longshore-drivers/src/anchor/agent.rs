@@ -326,8 +326,8 @@ impl AgentTask {
             }
             self.say(session, draft);
         }
-        for (session, call, wish) in delegates {
-            self.outbox.send(FromAnchor::Delegate { session, call, wish });
+        for (session, call, request) in delegates {
+            self.outbox.send(FromAnchor::Delegate { session, call, request });
         }
         for (id, answer) in answers {
             match self.asked.remove(&id) {

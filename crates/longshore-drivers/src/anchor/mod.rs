@@ -46,7 +46,7 @@ use tokio::task::JoinHandle;
 
 pub use self::git_reader::GitReader;
 use crate::capture::Tape;
-use crate::discover::{AgentSettings, KnownOf, Surroundings};
+use crate::discover::{AgentAnnotations, AgentSettings, Surroundings};
 use crate::import::WatchPast;
 #[cfg(doc)]
 use crate::leash::LeashRecord;
@@ -89,7 +89,7 @@ pub struct AnchorConfig {
     /// The mark of all processes that the anchor starts.
     pub mark: Mark,
     /// What the hub knows of the installed agents, besides their own reports.
-    pub known: KnownOf,
+    pub annotations: AgentAnnotations,
     /// Reads the git state of work trees.
     pub git: GitReader,
     /// The folder with the records of running processes, so that the next hub can end them; see
@@ -116,7 +116,7 @@ impl Default for AnchorConfig {
             reception: CallbackRegistry::default(),
             tape: None,
             mark: Mark::of_this_process().under(),
-            known: KnownOf::default(),
+            annotations: AgentAnnotations::default(),
             git: GitReader::default(),
             leashes: None,
             query_deadline: Duration::from_secs(15),

@@ -218,7 +218,7 @@ impl Queries {
                 agent.models.clone_from(models);
             }
         }
-        Machine { name: folders::machine(), agents: self.config.known.tell(agents).await }
+        Machine { name: folders::machine(), agents: self.config.annotations.add_to(agents).await }
     }
 
     /// Looks for conversations now. What the anchor cannot report within the deadline, it reports the next

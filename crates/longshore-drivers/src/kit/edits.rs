@@ -114,16 +114,16 @@ mod tests {
         FileEdit::Replace(pairs.iter().map(one).collect())
     }
 
-    fn diff(wish: &FileEdit, before: Before<'_>) -> String {
-        wish.change("/w/a.txt", "/w", before).diff
+    fn diff(edit: &FileEdit, before: Before<'_>) -> String {
+        edit.change("/w/a.txt", "/w", before).diff
     }
 
     #[test]
     fn words_that_are_replaced_are_lines_of_the_file() {
         let text = "one\ntwo words\nthree\n";
-        let wish = replace(&[("words", "birds", false)]);
+        let edit = replace(&[("words", "birds", false)]);
         let expected = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two words\n+two birds\n three\n";
-        assert_eq!(diff(&wish, Before::Text(text)), expected);
+        assert_eq!(diff(&edit, Before::Text(text)), expected);
         let several = replace(&[("one", "1", false), ("three", "3", false), ("1", "first", false)]);
         let made = diff(&several, Before::Text(text));
         assert!(made.contains("+first\n") && made.contains("+3\n"), "{made}");
@@ -144,10 +144,10 @@ mod tests {
 
     #[test]
     fn a_file_that_is_written_is_new_or_replaced_by_what_it_holds() {
-        let wish = FileEdit::Write("b\n".to_owned());
-        assert_eq!(diff(&wish, Before::Missing), "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,1 @@\n+b\n");
-        assert_eq!(diff(&wish, Before::Text("a\n")), "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n");
-        let made = wish.change("/w/a.txt", "/w", Before::Unread { there: true });
+        let edit = FileEdit::Write("b\n".to_owned());
+        assert_eq!(diff(&edit, Before::Missing), "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,1 @@\n+b\n");
+        assert_eq!(diff(&edit, Before::Text("a\n")), "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n");
+        let made = edit.change("/w/a.txt", "/w", Before::Unread { there: true });
         assert_eq!(made.kind, FileChangeKind::Update);
         assert!(made.diff.contains("@@ where"), "{}", made.diff);
         let empty = replace(&[("", "b\n", false)]);
@@ -157,8 +157,8 @@ mod tests {
 
     #[test]
     fn lines_that_end_otherwise_are_found_all_the_same() {
-        let wish = replace(&[("a\nb", "a\nc", false)]);
-        let made = diff(&wish, Before::Text("a\r\nb\r\n"));
+        let edit = replace(&[("a\nb", "a\nc", false)]);
+        let made = diff(&edit, Before::Text("a\r\nb\r\n"));
         assert!(made.contains("-b\r\n+c\r\n"), "{made:?}");
     }
 }

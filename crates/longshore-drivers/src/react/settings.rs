@@ -181,8 +181,11 @@ mod tests {
             found(&[("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", " ")]),
             Some(anthropic.clone())
         );
-        let wished = ReactSettings { api: Some(ModelApi::Messages), ..ReactSettings::default() };
-        assert_eq!(resolved(wished, &[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")]), Some(anthropic));
+        let settings = ReactSettings { api: Some(ModelApi::Messages), ..ReactSettings::default() };
+        assert_eq!(
+            resolved(settings, &[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")]),
+            Some(anthropic)
+        );
     }
 
     #[test]

@@ -47,8 +47,8 @@ impl React {
             (Some(draft), Some(session)) => scribe.quote(session, draft),
             _ => scribe.keep(self.session, None, kind, None),
         }
-        if let (Some(Delegate { call, wish }), Some(session)) = (delegate, self.session) {
-            scribe.out.delegates.push((session, call, wish));
+        if let (Some(Delegate { call, request }), Some(session)) = (delegate, self.session) {
+            scribe.out.delegates.push((session, call, request));
         }
         if let Some(Models { id, models, error }) = models {
             scribe.out.answers.push((id, error.map_or(Ok(Answer::Models(models)), Err)));

@@ -16,7 +16,7 @@
 use longshore_model::anchor::Launch;
 use longshore_model::capability::ModelInfo;
 use longshore_model::command::AgentCommand;
-use longshore_model::delegation::DelegateWish;
+use longshore_model::delegation::DelegationRequest;
 use longshore_model::event::{Draft, Raw};
 use longshore_model::id::QueryId;
 use serde::de::DeserializeOwned;
@@ -90,7 +90,7 @@ pub struct Delegate {
     pub call: String,
     /// The content of the request.
     #[serde(flatten)]
-    pub wish: DelegateWish,
+    pub request: DelegationRequest,
 }
 
 /// The models, or why they are unknown.
@@ -131,8 +131,8 @@ impl<H: Serialize + DeserializeOwned> AgentLine<H> {
     }
 
     /// A line with a request to another session.
-    pub fn delegate(call: &str, wish: DelegateWish) -> Self {
-        Self { delegate: Some(Delegate { call: call.to_owned(), wish }), ..Self::default() }
+    pub fn delegate(call: &str, request: DelegationRequest) -> Self {
+        Self { delegate: Some(Delegate { call: call.to_owned(), request }), ..Self::default() }
     }
 
     /// A line with the models, or the reason why they are unknown.

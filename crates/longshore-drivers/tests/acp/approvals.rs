@@ -102,8 +102,8 @@ fn what_is_asked_for_is_a_command_a_change_or_a_tool() {
     for name in ["cwd", "directory", "dir_path", "workdir"] {
         let call =
             json!({"toolCallId": name, "kind": "execute", "rawInput": {"command": "ls", name: "/w/sub"}});
-        let wish = json!({"toolCall": call, "options": options(&["allow_once"])});
-        let out = harness.request(json!(name), "session/request_permission", wish);
+        let request = json!({"toolCall": call, "options": options(&["allow_once"])});
+        let out = harness.request(json!(name), "session/request_permission", request);
         assert_eq!(approval_in(&out).subject, in_folder("/w/sub"), "{name}");
     }
 
@@ -111,10 +111,10 @@ fn what_is_asked_for_is_a_command_a_change_or_a_tool() {
     let call = json!({"toolCallId": "e", "title": "Edit a", "kind": "edit",
         "content": [{"type": "diff", "path": "/w/a", "oldText": "x\n", "newText": "y\n"}]});
     harness.update("tool_call", call);
-    // The wish says nothing of the change, which is known already.
-    let wish =
+    // The request says nothing of the change, which is known already.
+    let request =
         json!({"toolCall": {"toolCallId": "e", "title": "Edit file"}, "options": options(&["allow_once"])});
-    let out = harness.request(json!(1), "session/request_permission", wish);
+    let out = harness.request(json!(1), "session/request_permission", request);
     let Subject::Edit { changes, .. } = approval_in(&out).subject else { panic!("{out:?}") };
     assert!(changes[0].diff.contains("-x\n+y\n"));
     assert!(
@@ -124,13 +124,13 @@ fn what_is_asked_for_is_a_command_a_change_or_a_tool() {
 
     let mut harness = DriverHarness::in_turn();
     let call = json!({"toolCallId": "m", "title": "mcp__everything__echo", "rawInput": {"message": "ping"}});
-    let wish = json!({"toolCall": call, "options": options(&["allow_once"])});
-    let out = harness.request(json!(1), "session/request_permission", wish);
+    let request = json!({"toolCall": call, "options": options(&["allow_once"])});
+    let out = harness.request(json!(1), "session/request_permission", request);
     let tool = Subject::Tool { name: "mcp__everything__echo".to_owned(), input: json!({"message": "ping"}) };
     assert_eq!(approval_in(&out).subject, tool);
 }
 
-/// The wish to put some words in the place of others.
+/// A request for permission to replace some words.
 fn wants_to_edit(path: &str) -> Value {
     let input = json!({"file_path": path, "old_string": "two", "new_string": "2"});
     let shown = json!([{"type": "diff", "path": path, "oldText": "two", "newText": "2"}]);
@@ -193,8 +193,8 @@ fn a_plan_is_asked_about_as_a_plan_and_may_go_ahead_with_edits_accepted() {
         let call = json!({"toolCallId": "p", "title": "Approve Plan", "kind": "switch_mode", "status": "pending",
             "rawInput": {"plan": "# Plan"}});
         harness.update("tool_call", call);
-        let wish = json!({"toolCall": {"toolCallId": "p", "kind": "switch_mode", "rawInput": {}, "content": []}, "options": offered});
-        let asked = approval_in(&harness.request(json!(1), "session/request_permission", wish));
+        let request = json!({"toolCall": {"toolCallId": "p", "kind": "switch_mode", "rawInput": {}, "content": []}, "options": offered});
+        let asked = approval_in(&harness.request(json!(1), "session/request_permission", request));
         assert_eq!(asked.subject, Subject::Plan { plan: "# Plan".to_owned() });
         let all = [Decision::AllowOnce, Decision::AllowSession, Decision::Deny, Decision::Cancel];
         assert_eq!(asked.options, all);
@@ -222,9 +222,9 @@ fn a_plan_is_asked_about_as_a_plan_also_when_it_is_told_after_the_question() {
         let empty = json!({"toolCallId": "p", "title": "Approve Plan", "kind": "switch_mode", "status": "pending",
             "rawInput": {}, "content": []});
         harness.update("tool_call", empty.clone());
-        let wish =
+        let request =
             json!({"toolCall": empty, "options": options(&["allow_always", "allow_once", "reject_once"])});
-        let out = harness.request(json!(1), "session/request_permission", wish);
+        let out = harness.request(json!(1), "session/request_permission", request);
         assert!(matches!(bodies(&out)[..], [Body::ToolStarted(_)]), "{out:?}");
         harness
     };
@@ -240,8 +240,8 @@ fn a_plan_is_asked_about_as_a_plan_also_when_it_is_told_after_the_question() {
     // And whoever wants to begin to plan has none.
     let mut harness = DriverHarness::in_turn();
     let begin = json!({"toolCallId": "e", "title": "EnterPlanMode", "kind": "switch_mode", "rawInput": {}});
-    let wish = json!({"toolCall": begin, "options": options(&["allow_once"])});
-    approval_in(&harness.request(json!(1), "session/request_permission", wish));
+    let request = json!({"toolCall": begin, "options": options(&["allow_once"])});
+    approval_in(&harness.request(json!(1), "session/request_permission", request));
 }
 
 #[test]
@@ -256,8 +256,8 @@ fn more_than_this_command_may_be_allowed_for_ever() {
         let input = json!({"command": ["/bin/bash", "-lc", "git status"], "cwd": "/w", "reason": "to see",
             "proposed_execpolicy_amendment": amendment});
         let call = json!({"toolCallId": "t", "title": "git status", "kind": "execute", "rawInput": input});
-        let wish = json!({"toolCall": call, "options": options(&["allow_once", "allow_always"])});
-        let out = harness.request(json!("u-1"), "session/request_permission", wish);
+        let request = json!({"toolCall": call, "options": options(&["allow_once", "allow_always"])});
+        let out = harness.request(json!("u-1"), "session/request_permission", request);
         let always = always.iter().map(|word| (*word).to_owned()).collect();
         let expected =
             Subject::Command { command: "git status".to_owned(), cwd: Some("/w".to_owned()), always };
@@ -289,9 +289,10 @@ fn whoever_stops_the_turn_answers_all_that_is_open() {
 fn words_that_were_not_heard_are_told_once() {
     let mut harness = DriverHarness::in_turn();
     let mut refuse = |id: i64, words: &str| {
-        let wish = json!({"toolCall": {"toolCallId": format!("t-{id}"), "kind": "execute", "title": "ls"},
+        let request = json!({"toolCall": {"toolCallId": format!("t-{id}"), "kind": "execute", "title": "ls"},
             "options": options(&["allow_once", "reject_once"])});
-        let approval = approval_in(&harness.request(json!(id), "session/request_permission", wish)).approval;
+        let approval =
+            approval_in(&harness.request(json!(id), "session/request_permission", request)).approval;
         let no = ApprovalDecision { message: Some(words.to_owned()), ..plain(Decision::Deny) };
         let out = harness.decide_so(approval, no);
         bodies(&out).iter().filter(|body| matches!(body, Body::Notice { .. })).count()

@@ -294,7 +294,7 @@ fn a_model_whose_name_is_not_for_people_is_called_by_its_title() {
     assert_eq!(
         only_line(&out)["params"]["modelId"],
         odd,
-        "what is wished for by its title is set by its name"
+        "a model that is requested by its title is set by its name"
     );
     let Body::SessionReady(ready) = &last_draft(&out).body else { panic!("{out:?}") };
     assert_eq!(ready.model.as_deref(), Some("scripted"));

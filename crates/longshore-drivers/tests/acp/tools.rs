@@ -20,7 +20,7 @@ fn finished(out: &Output) -> (ToolStatus, Option<String>, Option<i64>) {
     (outcome.status, draft.text.clone(), outcome.exit_code)
 }
 
-fn wish(harness: &mut DriverHarness, call: Value) -> Output {
+fn request_permission(harness: &mut DriverHarness, call: Value) -> Output {
     let options = json!([{"optionId": "y", "kind": "allow_once"}, {"optionId": "n", "kind": "reject_once"}]);
     harness.request(json!(1), "session/request_permission", json!({"toolCall": call, "options": options}))
 }
@@ -31,14 +31,14 @@ fn a_call_is_one_call_whichever_source_tells_of_it_first() {
     let call = json!({"toolCallId": "t", "title": "ls", "kind": "execute", "rawInput": {"command": "ls"}});
     let update = json!({"toolCallId": "t", "status": "in_progress"});
     let end = json!({"toolCallId": "t", "status": "completed", "rawOutput": {"output": "a.txt", "metadata": {"exit": 0}}});
-    for order in ["cwu", "wcu", "wuc", "ucw", "uwc", "cuw", "ccw", "w", "u", "c"] {
+    for order in ["cpu", "pcu", "puc", "ucp", "upc", "cup", "ccp", "p", "u", "c"] {
         let mut harness = DriverHarness::in_turn();
         let mut outs = Vec::new();
         for source in order.chars() {
             outs.push(match source {
                 'c' => harness.update("tool_call", call.clone()),
                 'u' => harness.update("tool_call_update", update.clone()),
-                _ => wish(&mut harness, call.clone()),
+                _ => request_permission(&mut harness, call.clone()),
             });
         }
         outs.push(harness.update("tool_call_update", end.clone()));
@@ -189,7 +189,7 @@ fn calls_that_never_end_end_with_their_turn() {
         let call = json!({"toolCallId": "t", "title": "x", "kind": "execute", "status": status});
         harness.update("tool_call", call.clone());
         if let Some(decision) = decision {
-            let approval = approval_in(&wish(&mut harness, call)).approval;
+            let approval = approval_in(&request_permission(&mut harness, call)).approval;
             harness.decide(approval, decision);
         }
         let out = harness.answer_ok("session/prompt", json!({"stopReason": stop}));
@@ -204,7 +204,8 @@ fn calls_that_never_end_end_with_their_turn() {
 #[test]
 fn a_call_that_failed_since_somebody_said_no_is_declined() {
     let mut harness = DriverHarness::in_turn();
-    let approval = approval_in(&wish(&mut harness, json!({"toolCallId": "t", "title": "x"}))).approval;
+    let approval =
+        approval_in(&request_permission(&mut harness, json!({"toolCallId": "t", "title": "x"}))).approval;
     harness.decide(approval, Decision::Deny);
     let out = harness.update("tool_call_update", json!({"toolCallId": "t", "status": "failed"}));
     assert_eq!(finished(&out).0, ToolStatus::Declined);

@@ -12,7 +12,7 @@ fn done(harness: &mut DriverHarness, work: u64, result: Result<HostReply, HostFa
 }
 
 #[test]
-fn every_wish_is_a_work_and_every_work_an_answer() {
+fn every_request_becomes_a_job_and_every_reply_an_answer() {
     let text = |text: &str| text.to_owned();
     let exit = || Exit { code: Some(3), signal: None };
     let term = || text("term-1");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longshore_drivers::discover::KnownOf;
+use longshore_drivers::discover::AgentAnnotations;
 use longshore_model::anchor::{AgentsQuery, Answer, FromAnchor, Machine, ModelsQuery, Query, SessionsQuery};
 use serde_json::json;
 
@@ -51,7 +51,7 @@ async fn one_agent_is_told_of_without_a_program_that_is_started_for_it() {
 #[tokio::test]
 async fn what_else_is_known_of_agents_is_told_with_them() {
     let mut rig = Rig::with(json!([]), 64, |config| {
-        config.known = KnownOf::by(|agents| agents[0].remark = None);
+        config.annotations = AgentAnnotations::by(|agents| agents[0].remark = None);
     });
     let Ok(Answer::Agents(Machine { agents, .. })) = rig.answer(AgentsQuery { only: None }).await else {
         panic!("no agents")

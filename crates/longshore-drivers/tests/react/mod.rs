@@ -6,7 +6,7 @@ use longshore_model::anchor::{Answer, Launch, ModelsQuery, SessionsQuery, Start}
 use longshore_model::approval::{ApprovalDecision, Decision};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
-use longshore_model::delegation::{ChildNews, DelegateWish, Task};
+use longshore_model::delegation::{ChildNews, DelegationRequest, Task};
 use longshore_model::driver::{Driver, Input, Output};
 use longshore_model::event::{Body, Draft, Raw, RawFault};
 use longshore_model::id::{ApprovalId, Context, Ids, PromptId, QueryId, SessionId, TurnId};
@@ -86,14 +86,25 @@ fn what_it_says_happened_happened() {
     assert_eq!(out.said, [(SESSION, draft.raw(raw))]);
 }
 
+/// Agents of other people write these lines, and the log keeps them.
+#[test]
+fn a_delegation_is_written_as_the_documentation_says() {
+    let recall = line(&AgentLine::delegate("a", DelegationRequest::Recall));
+    assert_eq!(recall, Raw::from("{\"delegate\":{\"call\":\"a\",\"wish\":\"recall\"}}"));
+    let task = Task { agent: "codex".into(), task: "t".to_owned(), cwd: None, mode: None, model: None };
+    let begin = line(&AgentLine::delegate("a", DelegationRequest::Begin(task)));
+    let expected = "{\"delegate\":{\"call\":\"a\",\"wish\":\"begin\",\"agent\":\"codex\",\"task\":\"t\"}}";
+    assert_eq!(begin, Raw::from(expected));
+}
+
 #[test]
 fn what_is_nothing_to_the_timeline_is_kept() {
     let mut driver = opened();
     let task = Task { agent: "codex".into(), task: "t".to_owned(), cwd: None, mode: None, model: None };
-    let wish = DelegateWish::Begin(task);
+    let request = DelegationRequest::Begin(task);
     for (said, expected) in [
         (line(&AgentLine::history(json!({ "type": "function_call_output" }))), ("history", None)),
-        (line(&AgentLine::delegate("a", wish.clone())), ("delegate", None)),
+        (line(&AgentLine::delegate("a", request.clone())), ("delegate", None)),
         ("{\"new\":1}".into(), ("unknown", None)),
         ("no json".into(), ("malformed", Some(RawFault::Malformed))),
     ] {
@@ -104,7 +115,7 @@ fn what_is_nothing_to_the_timeline_is_kept() {
         assert_eq!((kind.as_str(), *fault), expected);
         assert_eq!(raw.as_ref(), Some(&said));
         let delegates =
-            if kind == "delegate" { vec![(SESSION, "a".to_owned(), wish.clone())] } else { Vec::new() };
+            if kind == "delegate" { vec![(SESSION, "a".to_owned(), request.clone())] } else { Vec::new() };
         assert_eq!(out.delegates, delegates);
     }
 }

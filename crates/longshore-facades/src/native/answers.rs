@@ -12,7 +12,7 @@ use longshore_model::timeline::Item;
 use longshore_model::usage::DayUsage;
 use longshore_session::HandBack;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::call::JsonAnswer;
 use super::events::json_of;
@@ -23,14 +23,14 @@ use super::events::json_of;
 pub struct Nothing {}
 
 /// Agents, installed or not.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Agents {
     /// The agents.
     pub agents: Vec<AgentInfo>,
 }
 
 /// The models of an agent.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Models {
     /// The models.
     pub models: Vec<ModelInfo>,

@@ -92,13 +92,13 @@ impl PushMessage {
 
     pub(super) fn approval(info: &SessionInfo, open: &OpenApproval) -> Self {
         let subject = &open.request.subject;
-        let wish = reveal(&wish(subject, &info.cwd));
-        let short = wish.chars().count() <= AT_A_GLANCE && wish.lines().count() <= GLANCE_LINES;
+        let request = reveal(&request_text(subject, &info.cwd));
+        let short = request.chars().count() <= AT_A_GLANCE && request.lines().count() <= GLANCE_LINES;
         let seen = short && !open.cut && is_told(subject);
         let body = match open.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty()) {
-            // The reason is cut for itself: it must not push the end of the wish out.
-            Some(reason) if seen => format!("{wish}\n{}", head_and_tail(reason, BODY - AT_A_GLANCE - 40)),
-            Some(_) | None => wish,
+            // The reason is cut for itself: it must not push the end of the request out.
+            Some(reason) if seen => format!("{request}\n{}", head_and_tail(reason, BODY - AT_A_GLANCE - 40)),
+            Some(_) | None => request,
         };
         let offered = |decision: Decision| {
             open.request.options.contains(&decision) && (seen || decision != Decision::AllowOnce)
@@ -151,7 +151,7 @@ impl PushMessage {
 }
 
 /// Everything that would happen, in words. A text that is too long for a lock screen cannot be allowed there.
-fn wish(subject: &Subject, home: &str) -> String {
+fn request_text(subject: &Subject, home: &str) -> String {
     match subject {
         Subject::Command { command, cwd, .. } => match cwd.as_deref().filter(|cwd| *cwd != home) {
             Some(cwd) => format!("wants to run: {command}\nin {cwd}"),

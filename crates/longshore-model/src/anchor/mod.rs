@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::capability::{Capabilities, Mode};
 use crate::command::AgentCommand;
-use crate::delegation::DelegateWish;
+use crate::delegation::DelegationRequest;
 use crate::event::{AgentName, Draft, Raw};
 use crate::id::{PromptId, QueryId, SessionId};
 use crate::lifecycle::{NativeId, Sleep};
@@ -121,8 +121,8 @@ pub enum FromAnchor {
         session: SessionId,
         /// The agent's id of the call.
         call: String,
-        /// What the agent wants.
-        wish: DelegateWish,
+        /// What the agent requests.
+        request: DelegationRequest,
     },
     /// The answer to a query.
     Answer {

@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-use super::parts::AskEntry;
+use super::state::AskEntry;
 use crate::approval::{ApprovalDecision, QuestionAnswer, QuestionRequest, Subject};
 use crate::capability::SlashCommand;
 use crate::event::{Body, Draft};

@@ -13,17 +13,17 @@
 mod acts;
 mod agent;
 mod apply;
-mod asks;
+mod ask_limits;
 mod bounds;
 mod brief;
 mod close;
 mod command;
 mod handing;
 mod parent;
-mod parts;
 mod past;
 mod queue;
 mod row;
+mod state;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -42,13 +42,13 @@ use crate::usage::Usage;
 
 use acts::Acts;
 use bounds::{KEYS_BYTES, RESOLUTIONS_BYTES};
-use parts::{
+use past::RecordPiece;
+use state::{
     AgentState, AskEntry, OpenDelegation, OpenItem, OpenKind, PromptReceipt, Resolution, RunningTurn,
     UnheardPrompt, WaitingPrompt,
 };
-use past::RecordPiece;
 
-pub use asks::{ASKS_BYTES, ASKS_LIMIT};
+pub use ask_limits::{ASKS_BYTES, ASKS_LIMIT};
 pub use bounds::{
     DELEGATIONS_LIMIT, ENDED_ITEMS_LIMIT, KEYS_LIMIT, OPEN_ITEMS_LIMIT, OPEN_TEXTS_LIMIT, PROMPTS_HERE_LIMIT,
     QUEUE_BYTES, QUEUE_LIMIT, RESOLUTIONS_LIMIT, TOOL_OUTPUT_LIMIT,

@@ -109,14 +109,14 @@ impl Tools {
         self.known.get(name).cloned().unwrap_or_else(unknown)
     }
 
-    fn free(&self, wished: &str) -> String {
-        let wished = name_of(wished);
+    fn free(&self, preferred: &str) -> String {
+        let preferred = name_of(preferred);
         let numbered = |number: usize| {
             let suffix = format!("_{number}");
-            format!("{}{suffix}", cut(&wished, LONGEST - suffix.len()))
+            format!("{}{suffix}", cut(&preferred, LONGEST - suffix.len()))
         };
-        let mut names = std::iter::once(cut(&wished, LONGEST)).chain((2..).map(numbered));
-        names.find(|name| !self.known.contains_key(name)).unwrap_or(wished)
+        let mut names = std::iter::once(cut(&preferred, LONGEST)).chain((2..).map(numbered));
+        names.find(|name| !self.known.contains_key(name)).unwrap_or(preferred)
     }
 }
 

@@ -6,7 +6,7 @@ use axum::http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-use super::fault::ScriptFault;
+use super::error::ScriptFault;
 
 /// The longest wait of a script: an hour. A longer wait is probably a mistake.
 const LONGEST_WAIT_MS: u64 = 3_600_000;

@@ -116,12 +116,12 @@ impl Model {
 
     /// Waits until the requests meet a condition, and returns them: a test waits for the agent's requests,
     /// not for time to pass.
-    pub async fn requests_when(&self, wished: impl Fn(&Requests) -> bool) -> Requests {
+    pub async fn requests_when(&self, condition: impl Fn(&Requests) -> bool) -> Requests {
         let mut changes = self.shared.record.changes();
         loop {
             let requests = self.requests();
             // The sender lives in `self`, so the wait cannot fail. If it did, no further change could come.
-            if wished(&requests) || changes.changed().await.is_err() {
+            if condition(&requests) || changes.changed().await.is_err() {
                 return requests;
             }
         }

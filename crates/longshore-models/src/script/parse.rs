@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use serde_json::Value;
 
 use super::demand::Demand;
-use super::fault::{ScriptError, ScriptFault};
+use super::error::{ScriptError, ScriptFault};
 use super::fields::{Fields, shape, wrong};
 use super::parse_action::action;
 use super::step::{Action, Repeat, Script, ScriptRefusal, ScriptStep, ScriptUsage, StepAnswer, When};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::chunks::{Chunks, Cutting};
-use super::fault::ScriptFault;
+use super::error::ScriptFault;
 use super::fields::{Fields, shape, wrong};
 use super::step::{Action, CustomCall, FunctionCall, Reason, Say};
 

@@ -4,8 +4,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use longshore_model::capability::AgentInfo;
-use serde::Deserialize;
+use longshore_facades::native::answers::Agents;
 use serde_json::{Value, json};
 
 use super::connect;
@@ -14,16 +13,12 @@ use super::verified::{self, is_about_version};
 use crate::render::{Show, agents_table, agents_tsv};
 
 pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
-    #[derive(Deserialize)]
-    struct Known {
-        agents: Vec<AgentInfo>,
-    }
     let mut client = connect::hub().await?;
     if as_json {
         put_line(client.call::<Value>("agents", json!({})).await?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Known { mut agents } = client.call("agents", json!({})).await?;
+    let Agents { mut agents } = client.call("agents", json!({})).await?;
     let mut standings = verified::standings(&agents, now());
     if connect::named_url().is_some() {
         // What nobody has verified elsewhere cannot be verified from here.

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::connect;
 use super::exit::Fault;
-use super::wish::{wish, wish_of};
+use super::session_command::{send_command, send_command_by_name};
 use crate::render::clean::clean;
 
 /// Archive sessions: lists do not show them, and nothing is lost.
@@ -35,7 +35,8 @@ impl Archive {
         }
         let told = if self.undo { "unarchived" } else { "archived" };
         for session in found {
-            wish(&mut client, &session, "update", json!({ "archived": !self.undo }), told, as_json).await?;
+            send_command(&mut client, &session, "update", json!({ "archived": !self.undo }), told, as_json)
+                .await?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -61,7 +62,7 @@ impl Rename {
             )
             .into());
         }
-        wish_of(
+        send_command_by_name(
             Some(&self.session),
             "update",
             json!({ "title": title }),

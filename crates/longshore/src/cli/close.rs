@@ -9,8 +9,8 @@ use longshore_model::info::SessionInfo;
 use serde_json::{Value, json};
 
 use super::exit::Fault;
+use super::session_command::{called, send_command};
 use super::terminal::{ask_for, put_line, say};
-use super::wish::{called, wish};
 use super::{connect, show};
 use crate::render::human::plural;
 
@@ -31,7 +31,7 @@ impl Close {
                 format!("ended; {} removed; its history is kept", were(waiting))
             }
         };
-        wish(&mut client, &session, "close", json!({}), &told, as_json).await
+        send_command(&mut client, &session, "close", json!({}), &told, as_json).await
     }
 }
 
@@ -65,7 +65,8 @@ impl Delete {
         if !self.yes && !is_meant(&session)? {
             return Err(Fault::usage("nothing was deleted", "`--yes` deletes without a question").into());
         }
-        wish(&mut client, &session, "deleteHistory", json!({}), "deleted, with its history", as_json).await
+        send_command(&mut client, &session, "deleteHistory", json!({}), "deleted, with its history", as_json)
+            .await
     }
 }
 

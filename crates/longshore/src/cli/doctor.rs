@@ -11,10 +11,11 @@ use futures_util::StreamExt;
 use longshore_drivers::anchor::{Anchor, AnchorConfig};
 use longshore_drivers::import::WatchPast;
 use longshore_drivers::table;
+use longshore_facades::native::answers::Agents;
 use longshore_log::{MemoryLog, Unsound};
 use longshore_model::capability::AgentInfo;
 use longshore_session::Hub;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::connect::{self, Running};
@@ -193,10 +194,6 @@ fn git() -> Finding {
 }
 
 async fn hub(places: &Places) -> Vec<Finding> {
-    #[derive(Deserialize)]
-    struct Known {
-        agents: Vec<AgentInfo>,
-    }
     let mut client = match connect::running().await {
         Ok(client) => client,
         Err(error) if error.downcast_ref::<Unreachable>().is_some() && connect::named_url().is_none() => {
@@ -218,8 +215,8 @@ async fn hub(places: &Places) -> Vec<Finding> {
         Some(running) => good(format!("hub: up at {}", running.url)),
         None => good("hub: up"),
     }];
-    match client.call::<Known>("agents", json!({ "models": "known" })).await {
-        Ok(Known { agents }) => {
+    match client.call::<Agents>("agents", json!({ "models": "known" })).await {
+        Ok(Agents { agents }) => {
             let tried = tried_all(&agents, asked).await;
             findings.extend(judged(&agents, tried));
         }
@@ -328,7 +325,7 @@ async fn agents_here(places: &Places) -> Vec<Finding> {
         agents: specs,
         settings,
         past: WatchPast { every: None, ..WatchPast::default() },
-        known: verified::known(places.clone()),
+        annotations: verified::annotations(places.clone()),
         ..AnchorConfig::default()
     };
     let hub = Hub::new(Arc::new(MemoryLog::default()));

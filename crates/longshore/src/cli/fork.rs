@@ -27,12 +27,12 @@ impl Fork {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let mut client = connect::hub().await?;
         let session = connect::session(&mut client, self.session.as_deref()).await?;
-        let mut wish = json!({ "session": session.session_id });
+        let mut params = json!({ "session": session.session_id });
         if let Some(before) = self.before {
-            wish["before"] = before.into();
+            params["before"] = before.into();
         }
         let fork: SessionInfo =
-            client.call("fork", wish).await.map_err(|refused| of_a_fork(&session, refused))?;
+            client.call("fork", params).await.map_err(|refused| of_a_fork(&session, refused))?;
         match as_json {
             true => put_line(serde_json::to_string(&fork)?)?,
             false => say(format_args!(

@@ -84,7 +84,7 @@ impl HubServer {
             Keep::InMemory => None,
             Keep::OnDisk => Some(places.leashes()),
         };
-        settings.known = verified::known(places.clone());
+        settings.annotations = verified::annotations(places.clone());
         let callbacks = Arc::new(CalledBack::of(&settings, reception));
         let anchor = start_anchor(&hub, settings);
         hub.recover().await?;

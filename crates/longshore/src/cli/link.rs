@@ -32,8 +32,8 @@ pub(super) async fn pairing(client: &mut Client) -> Option<String> {
 /// A link for a browser of this machine. None when the hub makes no code now; its address opens it all the same, for a
 /// browser that is known.
 pub(super) async fn sign_in(client: &mut Client) -> Option<String> {
-    let wish = json!({ "mode": DeviceMode::Full, "label": label() });
-    let made: Made = client.call("pair", wish).await.ok()?;
+    let params = json!({ "mode": DeviceMode::Full, "label": label() });
+    let made: Made = client.call("pair", params).await.ok()?;
     let here = connect::url(&Places::find().ok()?).ok()?;
     // The code of the link: that of eight letters is refused once somebody on this machine has guessed at it.
     Some(entering(&here, made.pair_url.split_once('#')?.1))

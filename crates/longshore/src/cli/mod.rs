@@ -41,6 +41,7 @@ mod resume;
 mod run;
 mod said;
 mod search;
+mod session_command;
 mod set;
 mod show;
 mod slash;
@@ -55,7 +56,6 @@ mod verified;
 mod verify;
 mod wait;
 mod welcome;
-mod wish;
 
 use std::process::ExitCode;
 

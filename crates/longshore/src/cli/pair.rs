@@ -28,11 +28,11 @@ pub(super) struct Pair {
 impl Pair {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let mut client = connect::hub().await?;
-        let mut wish = json!({ "mode": self.mode });
+        let mut params = json!({ "mode": self.mode });
         if let Some(label) = self.label {
-            wish["label"] = label.into();
+            params["label"] = label.into();
         }
-        let made: Made = client.call("pair", wish).await?;
+        let made: Made = client.call("pair", params).await?;
         if as_json {
             put_line(serde_json::to_string(&made)?)?;
             return Ok(ExitCode::SUCCESS);

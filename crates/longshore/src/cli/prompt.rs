@@ -12,8 +12,8 @@ use serde_json::json;
 use super::connect;
 use super::live::{Live, Until};
 use super::said::said;
+use super::session_command::called;
 use super::terminal::{note, put_line, say};
-use super::wish::called;
 use crate::render::clean::clean;
 
 /// Send a prompt to a session and show the turn.

@@ -12,8 +12,8 @@ use super::connect;
 use super::exit::Fault;
 use super::held::prompts;
 use super::said::said;
+use super::session_command::send_command;
 use super::terminal::{put_line, say};
-use super::wish::wish;
 use crate::render::clean::clean;
 use crate::render::held;
 use crate::render::human::short_id;
@@ -110,7 +110,7 @@ impl Queue {
             }
             Some(QueueVerb::Discard { .. }) => ("discardQueue", json!({}), "the queue is empty"),
         };
-        wish(&mut client, &session, method, params, told, as_json).await
+        send_command(&mut client, &session, method, params, told, as_json).await
     }
 }
 

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::held::{after_resume, prompts};
+use super::session_command::send_command;
 use super::terminal::{put_line, say};
-use super::wish::wish;
 use super::{connect, inbox};
 use crate::render::held;
 use crate::render::human::{plural, short_id};
@@ -38,7 +38,7 @@ impl Resume {
             let session = connect::session(&mut client, self.session.as_deref()).await?;
             let held = after_resume(&session).map(|held| format!("; {held}")).unwrap_or_default();
             let told = format!("resumed{held}");
-            return wish(&mut client, &session, "resume", json!({}), &told, as_json).await;
+            return send_command(&mut client, &session, "resume", json!({}), &told, as_json).await;
         }
         let interrupted = inbox::waiting(&mut client).await?.interrupted;
         let answer: Value = client.call("resumeAll", json!({})).await?;

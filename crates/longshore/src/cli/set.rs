@@ -4,15 +4,15 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use longshore_facades::native::answers::Models;
 use longshore_model::capability::{Mode, ModelInfo};
 use longshore_model::info::SessionInfo;
-use serde::Deserialize;
 use serde_json::json;
 
 use super::connect;
 use super::exit::Fault;
+use super::session_command::send_command;
 use super::terminal::{note, put_line};
-use super::wish::wish;
 use crate::client::Client;
 use crate::render::clean::clean;
 use crate::render::human::short_id;
@@ -38,7 +38,7 @@ impl SetMode {
             );
         };
         let words = format!("mode {mode}");
-        wish(&mut client, &session, "update", json!({ "mode": mode }), &words, as_json).await
+        send_command(&mut client, &session, "update", json!({ "mode": mode }), &words, as_json).await
     }
 }
 
@@ -64,7 +64,7 @@ impl SetEffort {
             return told(&json!({ "effort": session.effort, "efforts": efforts }), &now, as_json);
         };
         let words = format!("effort {effort}");
-        wish(&mut client, &session, "update", json!({ "effort": effort }), &words, as_json).await
+        send_command(&mut client, &session, "update", json!({ "effort": effort }), &words, as_json).await
     }
 }
 
@@ -75,7 +75,8 @@ pub(super) async fn model(named: &str, model: Option<String>, as_json: bool) -> 
         let models = models(&mut client, &session.provider).await.unwrap_or_default();
         note_unlisted(&models, &session, &model);
         let words = format!("model {model}");
-        return wish(&mut client, &session, "update", json!({ "model": model }), &words, as_json).await;
+        return send_command(&mut client, &session, "update", json!({ "model": model }), &words, as_json)
+            .await;
     }
     let models = models(&mut client, &session.provider).await?;
     if as_json {
@@ -101,11 +102,7 @@ pub(super) fn note_unlisted(models: &[ModelInfo], session: &SessionInfo, model: 
 
 /// The models of an agent, which starts for it if they are not known.
 pub(super) async fn models(client: &mut Client, agent: &str) -> Result<Vec<ModelInfo>> {
-    #[derive(Deserialize)]
-    struct Known {
-        models: Vec<ModelInfo>,
-    }
-    let Known { models } = client.call("models", json!({ "agent": agent })).await?;
+    let Models { models } = client.call("models", json!({ "agent": agent })).await?;
     Ok(models)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use longshore_drivers::discover::{KnownOf, NEWER_THAN};
+use longshore_drivers::discover::{AgentAnnotations, NEWER_THAN};
 use longshore_model::capability::{AgentInfo, Verified};
 use longshore_model::time::Timestamp;
 
@@ -67,8 +67,8 @@ fn standing(agent: &AgentInfo, now: Timestamp) -> Option<AgentStanding> {
 }
 
 /// Has a hub tell what was verified, and keeps it from warning everybody of a version that does all that is expected of it.
-pub(super) fn known(places: Places) -> KnownOf {
-    KnownOf::by(move |agents| tell(agents, read(&places)))
+pub(super) fn annotations(places: Places) -> AgentAnnotations {
+    AgentAnnotations::by(move |agents| tell(agents, read(&places)))
 }
 
 fn tell(agents: &mut [AgentInfo], mut all: AllVerified) {

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::connect;
 use super::exit::{INTERRUPTED, NEEDS_YOU, TIME_IS_UP};
+use super::session_command::called;
 use super::terminal::{note, put_line, say};
-use super::wish::called;
 use crate::client::{Client, HubNotification};
 use crate::render::state_word;
 

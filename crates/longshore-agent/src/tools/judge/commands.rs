@@ -105,23 +105,23 @@ fn is_git(command: &Simple) -> bool {
     command.words.first().is_some_and(|program| program == "git")
 }
 
-pub(super) fn verdict(wish: &ProposedCommand<'_>, ground: &Ground<'_>) -> CallVerdict {
-    if wish.script.is_empty() {
+pub(super) fn verdict(proposed: &ProposedCommand<'_>, ground: &Ground<'_>) -> CallVerdict {
+    if proposed.script.is_empty() {
         return CallVerdict::Refuse("the command is empty".to_owned());
     }
-    let place = match locate(ground.root, wish.cwd.unwrap_or(".")) {
+    let place = match locate(ground.root, proposed.cwd.unwrap_or(".")) {
         Ok(place) if place.path.is_dir() => place,
         Ok(place) => return CallVerdict::Refuse(format!("{} is no folder to run in", place.path.display())),
         Err(fault) => return CallVerdict::Refuse(fault.to_string()),
     };
-    let line = wish.script.line();
+    let line = proposed.script.line();
     let CommandFacts { commands, only_reads, programs, named, outside, .. } =
-        CommandFacts::at(wish.script, &place, ground.root);
+        CommandFacts::at(proposed.script, &place, ground.root);
     let allowed = only_reads || (programs.is_empty() && is_allowed(&line, commands.as_deref(), ground.rules));
-    let free = allowed && !outside && !wish.escalate && ground.sandbox;
+    let free = allowed && !outside && !proposed.escalate && ground.sandbox;
     match ground.mode {
         Mode::Full => return CallVerdict::Go,
-        Mode::Plan if !only_reads || wish.escalate => {
+        Mode::Plan if !only_reads || proposed.escalate => {
             return ground
                 .planning("run commands, except some that only read (ls, cat, rg, git log and the like)");
         }
@@ -129,8 +129,8 @@ pub(super) fn verdict(wish: &ProposedCommand<'_>, ground: &Ground<'_>) -> CallVe
         Mode::Plan | Mode::Ask | Mode::AutoEdit => {}
     }
     let mut reasons = Vec::new();
-    if wish.escalate {
-        let why = wish.reason.map(|reason| format!(" Its reason: {reason}")).unwrap_or_default();
+    if proposed.escalate {
+        let why = proposed.reason.map(|reason| format!(" Its reason: {reason}")).unwrap_or_default();
         reasons.push(format!("It would run outside of the sandbox.{why}"));
     } else if !ground.sandbox {
         reasons.push("There is no sandbox here, so it could write anywhere.".to_owned());
@@ -151,9 +151,9 @@ pub(super) fn verdict(wish: &ProposedCommand<'_>, ground: &Ground<'_>) -> CallVe
     if reasons.is_empty() {
         reasons.push("It runs a command that may change something.".to_owned());
     }
-    let risks = risks(&line, outside, wish.escalate || !ground.sandbox, ground.network);
+    let risks = risks(&line, outside, proposed.escalate || !ground.sandbox, ground.network);
     // An approval for the whole session counts for exactly this line, inside of the sandbox.
-    let always = if free || (!outside && !wish.escalate) { vec![line.clone()] } else { Vec::new() };
+    let always = if free || (!outside && !proposed.escalate) { vec![line.clone()] } else { Vec::new() };
     let cwd = Some(place.path.display().to_string());
     let subject = Subject::Command { command: line, cwd, always: always.clone() };
     CallVerdict::Ask(CallApproval { reason: reasons.join(" "), risks, subject, always })

@@ -5,7 +5,7 @@
 //! end of the turn before it, as in a session. Requests that our sessions do not make are left out. The
 //! driver gets the responses to them as responses to no request, and keeps them.
 
-mod words;
+mod client_messages;
 
 use std::collections::{HashMap, VecDeque};
 use std::iter;
@@ -141,7 +141,10 @@ impl Player for AcpPlayer {
             }
             ("session/prompt", Some(session)) => {
                 self.remember(id, recorded);
-                self.waiting.entry(session).or_default().push_back(words::text_of(&params["prompt"]));
+                self.waiting
+                    .entry(session)
+                    .or_default()
+                    .push_back(client_messages::text_of(&params["prompt"]));
                 self.pump(session);
             }
             ("session/cancel", Some(session)) => {
@@ -155,7 +158,7 @@ impl Player for AcpPlayer {
                 let query_id = QueryId::mint(&mut self.stand.cx());
                 self.feed(Input::Ask { id: query_id, query });
             }
-            (method, Some(session)) => match words::setting_of(&self.row, method, params) {
+            (method, Some(session)) => match client_messages::setting_of(&self.row, method, params) {
                 Some(command) => {
                     self.remember(id, recorded);
                     self.tell(session, command);
@@ -279,7 +282,7 @@ impl AcpPlayer {
         let answers = ahead.iter().filter(|entry| entry.dir == Direction::FromAgent);
         let answers = answers.filter_map(|entry| serde_json::from_str::<Value>(entry.msg.get()).ok());
         let mut opened = answers.filter(|said| said["id"] == *id && said["method"].is_null());
-        opened.find_map(|said| words::mode_of(&self.row, &said["result"])).unwrap_or(Mode::Ask)
+        opened.find_map(|said| client_messages::mode_of(&self.row, &said["result"])).unwrap_or(Mode::Ask)
     }
 
     fn remember(&mut self, id: String, recorded: AcpRecordedRequest) {
@@ -307,20 +310,20 @@ impl AcpPlayer {
         let result = &said["result"];
         match awaited {
             Awaited::Person(Waits::Approval(approval), options) => {
-                if let Some(decision) = words::decision_of(&self.row, result, &options) {
+                if let Some(decision) = client_messages::decision_of(&self.row, result, &options) {
                     let decision = ApprovalDecision { decision, message: None, input: None, by };
                     self.tell(session, AgentCommand::Decide { approval, decision });
                 }
             }
             Awaited::Person(Waits::Question(question), _) => {
-                let (action, answers) = words::answers_of(result);
+                let (action, answers) = client_messages::answers_of(result);
                 self.tell(
                     session,
                     AgentCommand::Answer { question, answer: QuestionAnswer { action, answers, by } },
                 );
             }
             Awaited::HostRequest(id, method) => {
-                self.feed(Input::WorkDone { id, result: words::done_of(&method, said) });
+                self.feed(Input::WorkDone { id, result: client_messages::done_of(&method, said) });
             }
         }
     }

@@ -33,7 +33,7 @@ impl Acp {
         let reason = reason_in(&part);
         let name = part.tool_call_id.clone();
         // Some agents report a call in this request, and otherwise only at its end.
-        conversation.tool_told(part, Source::Wish, self.row.quirks.names, scribe);
+        conversation.tool_told(part, Source::Permission, self.row.quirks.names, scribe);
         let reason = match reason.as_deref().and_then(placed) {
             Some((folder, why)) => {
                 if let Some(tool) = conversation.tools.get_mut(&name) {

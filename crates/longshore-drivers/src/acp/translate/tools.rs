@@ -24,7 +24,7 @@ pub(super) enum Source {
     /// `tool_call_update`.
     Update,
     /// `session/request_permission`.
-    Wish,
+    Permission,
 }
 
 /// A tool call, as far as the driver knows it.
@@ -129,7 +129,7 @@ impl AcpConversation {
         let prints = match source {
             Source::Update => part.status.as_deref() != Some("pending"),
             // Content that arrives before a call begins shows what the call will do.
-            Source::Call | Source::Wish => ends.is_some(),
+            Source::Call | Source::Permission => ends.is_some(),
         };
         // One agent puts its model's description of the command into the content.
         let described = tool.call.input["description"].as_str();
@@ -138,7 +138,7 @@ impl AcpConversation {
         let cwd = &self.cwd;
         // The approval shows the change itself, so the item need not. The item never shows a part of a change
         // at an unknown place.
-        let shows = source != Source::Wish && tool.edits.iter().all(|edit| !edit.is_stray());
+        let shows = source != Source::Permission && tool.edits.iter().all(|edit| !edit.is_stray());
         let attached = outputs::attachments_in(content);
         if !attached.is_empty() {
             tool.attachments = attached;
@@ -237,7 +237,7 @@ impl AcpToolCall {
         }
         if let Some(title) = part.title.as_deref() {
             // The request for permission may have another title than the call.
-            if source != Source::Wish || self.title.is_empty() {
+            if source != Source::Permission || self.title.is_empty() {
                 self.title = unquoted(title).to_owned();
             }
         }
@@ -259,7 +259,7 @@ impl AcpToolCall {
             self.paths = locations.iter().map(|location| location.path.clone()).collect();
         }
         if let Some(input) = part.raw_input.as_ref().filter(|input| !is_empty(input)) {
-            if source != Source::Wish || is_empty(&self.call.input) {
+            if source != Source::Permission || is_empty(&self.call.input) {
                 self.call.input = input.clone();
             }
             self.call.command = outputs::command_in(input).or(self.call.command.take());
@@ -267,7 +267,7 @@ impl AcpToolCall {
                 self.call.cwd = outputs::folder_in(input).or(self.call.cwd.take());
             }
         }
-        if source == Source::Wish && part.raw_input.is_none() && is_empty(&self.call.input) {
+        if source == Source::Permission && part.raw_input.is_none() && is_empty(&self.call.input) {
             let shown = outputs::printed(part.content.as_deref().unwrap_or_default());
             self.call.input = shown.and_then(|shown| outputs::arguments_in(&shown)).unwrap_or_default();
         }

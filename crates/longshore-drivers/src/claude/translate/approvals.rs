@@ -174,7 +174,7 @@ impl Claude {
             let reason = request.decision_reason.clone().or_else(|| request.description.clone());
             draft.text = reason.filter(|reason| !reason.is_empty());
             let reads =
-                matches!(&asked.subject, Subject::Edit { .. }) && diffs::wish_of(&request.input).is_some();
+                matches!(&asked.subject, Subject::Edit { .. }) && diffs::edit_of(&request.input).is_some();
             match diffs::path_of(&request.input).filter(|_| reads) {
                 Some(path) => {
                     let (id, input) = (id.to_owned(), request.input.clone());
@@ -226,7 +226,7 @@ impl Claude {
     pub(super) fn plan_written(&mut self, input: &Value) {
         let Some(path) = diffs::path_of(input).filter(|path| path.contains("/plans/")) else { return };
         let known = self.requests.plan.take().filter(|(of, _)| of == path).map(|(_, plan)| plan);
-        let plan = match diffs::wish_of(input) {
+        let plan = match diffs::edit_of(input) {
             Some(FileEdit::Write(plan)) => Some(plan),
             Some(FileEdit::Replace(all)) => known.and_then(|known| carried_out(&all, &known)),
             None => None,

@@ -36,8 +36,8 @@ pub(crate) fn patched(data: &Value, path: &str, cwd: &str) -> Option<Option<File
 /// The changes that a tool wants to make, as far as the driver knows the file.
 pub(super) fn wanted(input: &Value, cwd: &str, before: Before<'_>) -> Vec<FileChange> {
     let Some(path) = path_of(input) else { return Vec::new() };
-    vec![match wish_of(input) {
-        Some(wish) => wish.change(path, cwd, before),
+    vec![match edit_of(input) {
+        Some(edit) => edit.change(path, cwd, before),
         // A cell of a notebook is not a line of its file.
         None => {
             let source = input["new_source"].as_str().unwrap_or_default();
@@ -47,7 +47,7 @@ pub(super) fn wanted(input: &Value, cwd: &str, before: Before<'_>) -> Vec<FileCh
 }
 
 /// The change of the file, if the file's text can show it.
-pub(super) fn wish_of(input: &Value) -> Option<FileEdit> {
+pub(super) fn edit_of(input: &Value) -> Option<FileEdit> {
     let one = |edit: &Value| {
         let word = |name: &str| edit[name].as_str().unwrap_or_default().to_owned();
         let all = edit["replace_all"].as_bool().unwrap_or(false);

@@ -22,8 +22,8 @@ use crate::claude::wire::{Greeting, Line, Model, Response, System};
 use crate::claude::{flag_settings, native_id};
 use crate::kit::{PendingCall, Scribe};
 
-/// The most changes of the mode without an answer.
-const WISHES: usize = 16;
+/// The most requested modes that Claude has not confirmed.
+const UNCONFIRMED_LIMIT: usize = 16;
 
 /// The session for which a process was started.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(super) struct HomeSession {
     pub cwd: String,
     pub mode: Mode,
     /// The requested modes that Claude has not confirmed.
-    wished: VecDeque<&'static str>,
+    unconfirmed: VecDeque<&'static str>,
     pub model: Option<String>,
     /// The effort of the agent.
     pub effort: Option<String>,
@@ -79,7 +79,7 @@ impl Claude {
             cwd: launch.cwd,
             agent: launch.agent,
             mode: launch.mode,
-            wished: VecDeque::new(),
+            unconfirmed: VecDeque::new(),
             model: launch.model,
             effort: launch.effort,
             version: None,
@@ -145,7 +145,7 @@ impl Claude {
             }
             (ClaudeCall::Interrupt | ClaudeCall::Set, Some(error)) => {
                 if let Some(home) = &mut self.home {
-                    home.wished.clear();
+                    home.unconfirmed.clear();
                 }
                 let text = format!("Claude Code refused {method}: {error}");
                 self.notice(MAIN, NoticeLevel::Warning, text, scribe);
@@ -241,12 +241,12 @@ impl Claude {
     /// it by itself.
     pub(super) fn mode_told(&mut self, native: &str, scribe: &mut Scribe<'_>) {
         let Some(home) = &mut self.home else { return };
-        if let Some(at) = home.wished.iter().position(|wished| *wished == native) {
-            home.wished.drain(..=at);
+        if let Some(at) = home.unconfirmed.iter().position(|mode| *mode == native) {
+            home.unconfirmed.drain(..=at);
             return;
         }
         // While a change of the mode is on its way, Claude's reports are outdated.
-        let news = mode_of(native).filter(|mode| home.wished.is_empty() && *mode != home.mode);
+        let news = mode_of(native).filter(|mode| home.unconfirmed.is_empty() && *mode != home.mode);
         let Some(mode) = news.filter(|_| native_mode(home.mode) != native) else { return };
         home.mode = mode;
         let turn = self.conversations.first().and_then(|conversation| conversation.turn);
@@ -258,9 +258,9 @@ impl Claude {
     pub(super) fn set_mode(&mut self, mode: Mode, scribe: &mut Scribe<'_>) {
         let Some(home) = &mut self.home else { return };
         home.mode = mode;
-        home.wished.push_back(native_mode(mode));
-        if home.wished.len() > WISHES {
-            home.wished.pop_front();
+        home.unconfirmed.push_back(native_mode(mode));
+        if home.unconfirmed.len() > UNCONFIRMED_LIMIT {
+            home.unconfirmed.pop_front();
         }
         let request = json!({"mode": native_mode(mode)});
         self.calls.send("set_permission_mode", request, ClaudeCall::Set, scribe);

@@ -9,9 +9,9 @@
 //! | `words` | thoughts and calls in the text of a local model |
 
 mod calls;
+mod chat_text;
 mod read;
 mod thought;
-mod words;
 mod write;
 
 pub(super) use read::ChatReader;

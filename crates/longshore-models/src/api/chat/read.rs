@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::calls::{CallDelta, ChatCalls, FunctionDelta};
+use super::chat_text::ChatText;
 use super::thought::Thought;
-use super::words::ChatText;
 use crate::api::failure::{Failure, FailureKind, is_error};
 use crate::api::text::Text;
 use crate::api::{Event, Finish, InputDetails, OutputDetails, parse};

@@ -74,15 +74,15 @@ fn version_of(name: &str) -> Option<(u32, u32)> {
 
 /// The thinking budget. It counts as output, so it is added to the default limit of an answer.
 fn budget(body: &mut Value, word: &str, max_output: Option<u64>) -> Option<Value> {
-    let wished: u64 = match word {
+    let target: u64 = match word {
         "low" => 4_096,
         "medium" => 8_192,
         "high" => 16_384,
         _ => 32_768,
     };
     let tokens = match max_output {
-        Some(most) => wished.min(most / 2),
-        None => wished,
+        Some(most) => target.min(most / 2),
+        None => target,
     };
     if tokens < LEAST {
         return None;

@@ -1,7 +1,7 @@
 //! `longshore demo`: shows everything in half a minute, without an account and without a network.
 
 mod stage;
-mod words;
+mod texts;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -82,7 +82,7 @@ impl Demo {
         };
         let kept = stage.strike().await?;
         if let (Some(folder), false) = (kept, as_json) {
-            put_line(words::kept(&folder))?;
+            put_line(texts::kept(&folder))?;
         }
         played
     }
@@ -91,7 +91,7 @@ impl Demo {
         if as_json {
             put_line(json!({ "url": stage.url, "token": stage.token }))?;
         } else {
-            screen.print(&words::welcome(stage, &screen.style))?;
+            screen.print(&texts::welcome(stage, &screen.style))?;
         }
         let shown = &stage.story.shown;
         let opened = async {
@@ -122,7 +122,7 @@ impl Demo {
         if as_json {
             put_line(json!({ "ready": true, "sessions": sessions.names, "folder": stage.folder() }))?;
         } else {
-            screen.print(&words::farewell(
+            screen.print(&texts::farewell(
                 stage,
                 &sessions.beside,
                 self.stays(as_json),
@@ -161,7 +161,7 @@ impl Demo {
                 }
             };
             if !as_json {
-                screen.print(&words::staying(stage, self.stay, &screen.style))?;
+                screen.print(&texts::staying(stage, self.stay, &screen.style))?;
             }
             tokio::select! {
                 () = typed => {}

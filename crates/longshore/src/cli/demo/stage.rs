@@ -212,8 +212,8 @@ impl Door {
 
 async fn open(door: Door, part: &StorySession, project: &Path) -> Result<Opened> {
     let mut client = door.enter().await?;
-    let wish = json!({ "agent": react::NAME, "cwd": project, "mode": part.mode });
-    let session: SessionInfo = client.call("open", wish).await?;
+    let params = json!({ "agent": react::NAME, "cwd": project, "mode": part.mode });
+    let session: SessionInfo = client.call("open", params).await?;
     let words = json!({ "session": session.session_id, "content": part.prompt });
     let DemoTurn { turn } = client.call("prompt", words).await?;
     Ok(Opened { client, session, turn })

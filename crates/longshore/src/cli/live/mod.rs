@@ -1,7 +1,7 @@
 //! Watching a session: events as they come, questions answered in place, keys to stop the turn.
 
 mod asks;
-mod words;
+mod input;
 
 use std::collections::VecDeque;
 use std::io::IsTerminal;

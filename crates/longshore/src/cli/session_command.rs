@@ -12,8 +12,8 @@ use crate::client::Client;
 use crate::render::clean::clean;
 use crate::render::human::short_id;
 
-/// Calls a method for a session and tells it in a few words, which follow the session's name.
-pub(super) async fn wish(
+/// Sends a command to a session, and prints the answer as JSON, or the session's name and the words `told`.
+pub(super) async fn send_command(
     client: &mut Client,
     session: &SessionInfo,
     method: &str,
@@ -30,8 +30,8 @@ pub(super) async fn wish(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The same for a session that is still to be found.
-pub(super) async fn wish_of(
+/// Finds the session, then sends the command.
+pub(super) async fn send_command_by_name(
     named: Option<&str>,
     method: &str,
     params: Value,
@@ -40,7 +40,7 @@ pub(super) async fn wish_of(
 ) -> Result<ExitCode> {
     let mut client = connect::hub().await?;
     let session = connect::session(&mut client, named).await?;
-    wish(&mut client, &session, method, params, told, as_json).await
+    send_command(&mut client, &session, method, params, told, as_json).await
 }
 
 /// A session as a sentence names it.

@@ -53,17 +53,17 @@ impl Live {
             Slash::Now(words) => self.say(&words, "interrupt", Echo::Above).await?,
             Slash::Queue => self.queue().await?,
             Slash::Send => self.send_held().await?,
-            Slash::Discard => self.wish("discardQueue", json!({})).await?,
-            Slash::Mode(Some(mode)) => self.wish("update", json!({ "mode": mode })).await?,
+            Slash::Discard => self.send_command("discardQueue", json!({})).await?,
+            Slash::Mode(Some(mode)) => self.send_command("update", json!({ "mode": mode })).await?,
             Slash::Mode(None) => {
                 let modes: Vec<String> =
                     self.before.capabilities.modes.iter().map(ToString::to_string).collect();
                 self.note(&format!("mode: {}; possible: {}", self.mode, modes.join(", ")))?;
             }
-            Slash::Model(Some(model)) => self.wish("update", json!({ "model": model })).await?,
+            Slash::Model(Some(model)) => self.send_command("update", json!({ "model": model })).await?,
             Slash::Model(None) => self.models().await?,
             Slash::Effort(effort) => self.effort(effort).await?,
-            Slash::Resume => self.wish("resume", json!({})).await?,
+            Slash::Resume => self.send_command("resume", json!({})).await?,
         }
         if !self.asks.is_empty() && !self.screen.is_asking() {
             self.ask_person()?;
@@ -97,13 +97,13 @@ impl Live {
         let at = modes.iter().position(|mode| *mode == self.mode);
         let next = at.map_or(0, |at| (at + 1) % modes.len().max(1));
         match modes.get(next) {
-            Some(mode) if *mode != self.mode => self.wish("update", json!({ "mode": mode })).await,
+            Some(mode) if *mode != self.mode => self.send_command("update", json!({ "mode": mode })).await,
             Some(_) | None => self.note("this agent has no other mode"),
         }
     }
 
-    /// Wants something of the session; what comes of it is an event.
-    async fn wish(&mut self, method: &str, mut params: Value) -> Result<()> {
+    /// Sends a command to the session. An event shows its effect.
+    async fn send_command(&mut self, method: &str, mut params: Value) -> Result<()> {
         params["session"] = json!(self.session);
         let done = self.client.call::<Value>(method, params).await;
         self.told_of(done)
@@ -116,7 +116,7 @@ impl Live {
     async fn send_held(&mut self) -> Result<()> {
         match held(&self.info().await?) {
             0 => self.note("no prompt is held"),
-            _ => self.wish("sendQueued", json!({ "all": true })).await,
+            _ => self.send_command("sendQueued", json!({ "all": true })).await,
         }
     }
 
@@ -137,7 +137,7 @@ impl Live {
 
     async fn effort(&mut self, effort: Option<String>) -> Result<()> {
         if let Some(effort) = effort {
-            return self.wish("update", json!({ "effort": effort })).await;
+            return self.send_command("update", json!({ "effort": effort })).await;
         }
         let info = self.info().await?;
         let models = set::models(&mut self.client, &info.provider).await.unwrap_or_default();
