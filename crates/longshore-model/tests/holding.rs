@@ -1,7 +1,7 @@
 //! Prompts that are held: after a Stop of a person, after a used-up allowance, after a restart in the middle of a turn.
 
 use longshore_model::approval::{ApprovalRequest, Decision, Subject};
-use longshore_model::command::{AgentCommand, Command, Reply, When};
+use longshore_model::command::{AgentCommand, Command, Refusal, Reply, When};
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::TurnId;
 use longshore_model::lifecycle::{Sleep, SleepCause, TurnEnd, TurnError, TurnErrorCode, TurnOutcome};
@@ -47,6 +47,29 @@ fn a_stop_of_a_person_holds_what_waits_until_a_person_sends_it() {
     assert_eq!(begun(&stage), waiting);
     assert!(!stage.session.info().queue_held);
     assert_eq!(stage.command(Command::SendQueued { all: true }), Ok(Reply::Done), "nothing is held any more");
+    stage.check();
+}
+
+#[test]
+fn a_stop_while_the_agent_starts_stops_the_prompt_that_waits_for_it() {
+    let starting = || {
+        let mut stage = Stage::new();
+        let turn = stage.prompt("too early");
+        (stage, turn)
+    };
+    let (mut stage, turn) = starting();
+    stage.command(Command::Interrupt).unwrap();
+    assert_eq!(stage.command(Command::Interrupt), Err(Refusal::NoTurn), "it is stopped already");
+    stage.is_ready();
+    assert!(begun(&stage).is_empty() && stage.session.info().queue_held);
+    stage.command(Command::SendQueued { all: true }).unwrap();
+    assert_eq!(begun(&stage), [turn]);
+    stage.check();
+
+    let (mut stage, _) = starting();
+    stage.command(Command::Recall).unwrap();
+    stage.is_ready();
+    assert!(begun(&stage).is_empty() && stage.session.info().queue.is_empty(), "nobody would send it");
     stage.check();
 }
 

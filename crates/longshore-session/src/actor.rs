@@ -216,8 +216,9 @@ impl Actor {
             FromClient::Open { opened, copied, reply } => {
                 let mut cx = Context { now: crate::hub::now(), ids: &mut self.ids };
                 let mut session = Session::open(self.id, *opened, &mut cx, out);
-                for draft in copied {
-                    session.take_over(draft, &mut cx, out);
+                for (at, draft) in copied {
+                    let mut then = Context { now: at, ids: &mut *cx.ids };
+                    session.take_over(draft, &mut then, out);
                 }
                 // The agent starts right away, because a person who opens a session is about to write a
                 // prompt.
@@ -405,7 +406,7 @@ impl Actor {
         self.session = Some(session);
         match (self.agent, left) {
             // The log's refusal is to blame, not a restart.
-            (AgentHere::No, Some(Input::Gone { .. })) if self.is_uncorrected() => {
+            (AgentHere::No, Some(Input::Gone { .. })) if self.unrecorded => {
                 let sleep = Sleep { cause: SleepCause::LogFailed, ..Sleep::default() };
                 let _ = self.handle(Input::Gone { sleep, reason: UNRECORDED.to_owned() }, out);
             }

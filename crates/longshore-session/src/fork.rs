@@ -3,6 +3,7 @@
 use longshore_log::{Journal, WithRaw};
 use longshore_model::event::{Body, Draft, Growth};
 use longshore_model::id::{Seq, SessionId};
+use longshore_model::time::Timestamp;
 
 use crate::error::HubError;
 
@@ -36,14 +37,14 @@ pub(crate) async fn last_before(
     Ok(last)
 }
 
-/// The events that a fork copies. `memory` means that the agent remembers by its lines in our log; then the
+/// The events that a fork copies, with the times at which they happened. `memory` means that the agent remembers by its lines in our log; then the
 /// fork copies these too.
 pub(crate) async fn copied(
     journal: &dyn Journal,
     origin: SessionId,
     until: Seq,
     memory: bool,
-) -> Result<Vec<Draft>, HubError> {
+) -> Result<Vec<(Timestamp, Draft)>, HubError> {
     let with_raw = if memory { WithRaw::Yes } else { WithRaw::No };
     let mut copied = Vec::new();
     let mut cursor = Seq::ZERO;
@@ -59,17 +60,18 @@ pub(crate) async fn copied(
                 continue;
             }
             if kind.conversation {
-                copied.push(Draft {
+                let draft = Draft {
                     turn: event.turn,
                     item: event.item,
                     text: event.text.clone(),
                     body: event.body.clone(),
                     raw,
-                });
+                };
+                copied.push((event.at, draft));
             } else if raw.is_some() {
                 // What went on around the conversation was the origin's; of it only the line is remembered.
                 let body = Body::Raw { kind: "remembered".to_owned(), fault: None };
-                copied.push(Draft::new(body).raw(raw));
+                copied.push((event.at, Draft::new(body).raw(raw)));
             }
         }
         if cursor >= until {

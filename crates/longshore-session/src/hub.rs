@@ -225,7 +225,11 @@ impl Hub {
         self.begin(opened, Vec::new()).await
     }
 
-    pub(crate) async fn begin(&self, opened: Opened, copied: Vec<Draft>) -> Result<SessionInfo, HubError> {
+    pub(crate) async fn begin(
+        &self,
+        opened: Opened,
+        copied: Vec<(Timestamp, Draft)>,
+    ) -> Result<SessionInfo, HubError> {
         let session = SessionId::mint(&mut Context { now: now(), ids: &mut lock(&self.inner.ids) });
         let handle = self.wake(session, Seq::ZERO);
         let opened = Box::new(opened);

@@ -20,7 +20,7 @@ pub(crate) enum FromClient {
     },
     Open {
         opened: Box<Opened>,
-        copied: Vec<Draft>,
+        copied: Vec<(Timestamp, Draft)>,
         reply: oneshot::Sender<Result<SessionInfo, HubError>>,
     },
     OpenPast {

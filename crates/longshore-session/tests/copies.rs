@@ -41,6 +41,11 @@ async fn a_fork_has_the_history_and_goes_its_own_way() {
         timeline.items.iter().map(|item| item.text.clone()).collect::<Vec<_>>()
     };
     assert_eq!(texts(&new), texts(&old));
+    let times = |timeline: &longshore_model::timeline::Timeline| {
+        timeline.items.iter().map(|item| (item.started_at, item.ended_at)).collect::<Vec<_>>()
+    };
+    assert_eq!(times(&new), times(&old), "it was said when it was said");
+    assert!(fork.updated_at >= rig.hub.session(origin).await.unwrap().updated_at);
     assert_eq!(fork.forked_from.unwrap().session, origin);
     assert_eq!(fork.native, None, "it does not share its origin's memory");
 

@@ -119,7 +119,7 @@ async fn a_session_is_corrected_when_the_disk_has_room_though_nobody_asks() {
         }
     };
     let outcome = tokio::time::timeout(std::time::Duration::from_secs(60), ended).await.unwrap();
-    assert_eq!(outcome, TurnOutcome::Interrupted);
+    assert_eq!(outcome, TurnOutcome::Failed);
     let events = rig.hub.events(session, Seq(0), 1_000, WithRaw::No).await.unwrap();
     assert!(events.iter().any(|frame| frame.json().contains("the log could not be written")));
 }

@@ -250,7 +250,7 @@ impl Machine {
     }
 
     #[allow(clippy::too_many_arguments, reason = "it is an input, field by field")]
-    pub(super) fn wonders(
+    pub(super) fn elicits(
         &mut self,
         id: &str,
         asker: u64,

@@ -86,7 +86,7 @@ pub enum MachineInput {
         text: String,
     },
     /// A running call asks a person a question.
-    Wonders {
+    Elicits {
         /// The id of the call.
         call: String,
         /// The number under which the process waits for the answer.
@@ -178,7 +178,7 @@ pub enum Effect {
     },
     /// Send the answer to a call's question.
     Reply {
-        /// The number from [`MachineInput::Wonders::asker`].
+        /// The number from [`MachineInput::Elicits::asker`].
         asker: u64,
         /// The answer.
         answer: QuestionAnswer,
@@ -281,8 +281,8 @@ impl Machine {
                 self.weighed(&call, verdict, preview, cx, out)
             }
             MachineInput::Printed { call, text } => self.printed(&call, text, out),
-            MachineInput::Wonders { call, asker, source, text, fields } => {
-                self.wonders(&call, asker, source, text, fields, cx, out);
+            MachineInput::Elicits { call, asker, source, text, fields } => {
+                self.elicits(&call, asker, source, text, fields, cx, out);
             }
             MachineInput::Ran { call, result } => self.ran(&call, *result, cx, out),
             MachineInput::Tools(tools) => {

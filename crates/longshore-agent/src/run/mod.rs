@@ -73,7 +73,7 @@ pub enum RunError {
 /// An event outside of the machine.
 enum OutsideEvent {
     To(MachineInput),
-    Wonders { call: String, elicitation: Elicitation },
+    Elicits { call: String, elicitation: Elicitation },
     McpStart(McpStart),
 }
 
@@ -296,14 +296,14 @@ impl AgentProcess {
                     McpStart::Failed(text) => MachineInput::Notice { level: NoticeLevel::Warning, text },
                 });
             }
-            OutsideEvent::Wonders { call, elicitation } => {
+            OutsideEvent::Elicits { call, elicitation } => {
                 self.next_asker += 1;
                 let asker = self.next_asker;
                 let Elicitation { server, message, fields, url, answer } = elicitation;
                 self.askers.retain(|_, answer| !answer.is_closed());
                 self.askers.insert(asker, answer);
                 let text = url.map(|url| format!("{message}\n{url}")).unwrap_or(message);
-                self.handle(MachineInput::Wonders { call, asker, source: server, text, fields });
+                self.handle(MachineInput::Elicits { call, asker, source: server, text, fields });
             }
         }
     }

@@ -52,7 +52,7 @@ pub(super) fn run(
             let call = id.clone();
             let happened = match progress {
                 Progress::Output(text) => OutsideEvent::To(MachineInput::Printed { call, text }),
-                Progress::Ask(elicitation) => OutsideEvent::Wonders { call, elicitation },
+                Progress::Ask(elicitation) => OutsideEvent::Elicits { call, elicitation },
             };
             if teller.send(happened).await.is_err() {
                 return;

@@ -35,7 +35,7 @@ enum Thrown {
     Failed(FailureKind),
     Weighed(usize, u8),
     Printed(usize),
-    Wonders(usize),
+    Elicits(usize),
     Ran(usize, bool),
     Decide(Decision),
     Answer,
@@ -89,7 +89,7 @@ fn thrown() -> impl Strategy<Value = Thrown> {
         3 => kinds.prop_map(Thrown::Failed),
         8 => (0..4_usize, 0..3_u8).prop_map(|(call, verdict)| Thrown::Weighed(call, verdict)),
         1 => (0..4_usize).prop_map(Thrown::Printed),
-        1 => (0..4_usize).prop_map(Thrown::Wonders),
+        1 => (0..4_usize).prop_map(Thrown::Elicits),
         8 => (0..4_usize, any::<bool>()).prop_map(|(call, well)| Thrown::Ran(call, well)),
         4 => decisions.prop_map(Thrown::Decide),
         3 => Just(Thrown::Answer),
@@ -157,9 +157,9 @@ impl Thrower {
             Thrown::Printed(call) => {
                 self.harness.handle(MachineInput::Printed { call: self.call(call), text: "out".to_owned() });
             }
-            Thrown::Wonders(call) => {
+            Thrown::Elicits(call) => {
                 let (source, text) = ("s".to_owned(), "?".to_owned());
-                self.harness.handle(MachineInput::Wonders {
+                self.harness.handle(MachineInput::Elicits {
                     call: self.call(call),
                     asker: 1,
                     source,

@@ -59,14 +59,14 @@ fn what_a_server_wants_to_know_is_asked_and_told() {
     harness.prompt("go");
     harness.answer(vec![call("a", "shell", "{}"), ended()]);
     harness.let_go();
-    let wonders = MachineInput::Wonders {
+    let elicits = MachineInput::Elicits {
         call: "a".to_owned(),
         asker: 7,
         source: "everything".to_owned(),
         text: "Who are you?".to_owned(),
         fields: Vec::new(),
     };
-    harness.handle(wonders);
+    harness.handle(elicits);
     let asked = question(&harness);
     assert_eq!(asked.source.as_deref(), Some("everything"));
     reply(&mut harness, asked.question, AnswerAction::Accept, "me");

@@ -166,7 +166,7 @@ impl AgentTask {
                 }
                 spoke = spoken(&mut self.http, reads), if self.http.is_some() && self.cause.is_none() => {
                     match spoke {
-                        HttpEvent::Said(said) => {
+                        HttpEvent::Input(said) => {
                             self.translate(Input::Http(said));
                         }
                         HttpEvent::Garbled { text, fault } => self.translate(Input::Garbled { text, fault }),
@@ -176,7 +176,7 @@ impl AgentTask {
                 spoke = over_socket(&mut self.socket, reads), if self.socket.is_some() => {
                     self.take_lines();
                     match spoke {
-                        socket::SocketEvent::Said => {}
+                        socket::SocketEvent::Readable => {}
                         socket::SocketEvent::Stuck => self.stop(Cause::Stuck),
                         socket::SocketEvent::Lost(why) => self.stop(Cause::Lost(why)),
                     }
@@ -184,7 +184,7 @@ impl AgentTask {
                 news = self.process.next(reads) => {
                     self.take_lines();
                     match news {
-                        ProcessEvent::Spoke => {}
+                        ProcessEvent::Readable => {}
                         ProcessEvent::Stuck => self.stop(Cause::Stuck),
                         ProcessEvent::HungUp => self.stop(Cause::HungUp),
                         ProcessEvent::TurnEnded(ended) => self.turn_ended(ended),

@@ -15,7 +15,7 @@ use crate::transport::{ChildEvent, ChildExit, Limits, Spawn, Stdio, WireLine};
 /// What can happen to the process.
 pub(crate) enum ProcessEvent {
     /// The process wrote something; see [`AgentProcess::line`].
-    Spoke,
+    Readable,
     /// The process does not read its input.
     Stuck,
     /// The process closed one of its pipes but continues.
@@ -167,7 +167,7 @@ impl AgentProcess {
         };
         loop {
             return match stdio.next(read).await {
-                ChildEvent::Spoke => ProcessEvent::Spoke,
+                ChildEvent::Readable => ProcessEvent::Readable,
                 ChildEvent::Stuck => ProcessEvent::Stuck,
                 // The process of a turn ends by itself after the turn, and closes its pipes as it ends.
                 ChildEvent::HungUp if self.turns.is_some() => {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use longshore_model::driver::{Http as Said, Input, Request, Run};
+use longshore_model::driver::{Http as HttpInput, Input, Request, Run};
 use longshore_model::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -44,8 +44,10 @@ impl Recorder {
                 tape.note_at(now, Direction::Note, text);
                 tape.told(now, input);
             }
-            Input::Http(Said::Event(event)) => tape.note_at(now, Direction::FromAgent, event),
-            Input::Http(said @ (Said::Connected | Said::Disconnected | Said::Response { .. })) => {
+            Input::Http(HttpInput::Event(event)) => tape.note_at(now, Direction::FromAgent, event),
+            Input::Http(
+                said @ (HttpInput::Connected | HttpInput::Disconnected | HttpInput::Response { .. }),
+            ) => {
                 tape.told(now, input);
                 self.said(said);
             }
@@ -100,13 +102,13 @@ impl Recorder {
         }
     }
 
-    fn said(&mut self, said: &Said) {
+    fn said(&mut self, said: &HttpInput) {
         let Some(tape) = &self.tape else { return };
         match said {
-            Said::Connected => tape.note(Direction::Note, r#"{"events":"connected"}"#),
-            Said::Disconnected => tape.note(Direction::Note, r#"{"events":"disconnected"}"#),
-            Said::Event(_) => {}
-            Said::Response { id, result } => {
+            HttpInput::Connected => tape.note(Direction::Note, r#"{"events":"connected"}"#),
+            HttpInput::Disconnected => tape.note(Direction::Note, r#"{"events":"disconnected"}"#),
+            HttpInput::Event(_) => {}
+            HttpInput::Response { id, result } => {
                 let (method, path) = self.asked.remove(id).unwrap_or_default();
                 match result {
                     Ok(answer) => {

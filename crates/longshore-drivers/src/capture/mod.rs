@@ -10,11 +10,11 @@
 //! inputs, with the driver in a [`Harness`]. A [`Narrator`] describes each event in one line. A [`Tape`]
 //! records a wire.
 
+mod driver_record;
 mod harness;
 mod narrate;
 mod player;
 mod tape;
-mod told;
 
 use std::io::{self, BufRead, Write};
 

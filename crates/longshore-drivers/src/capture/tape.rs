@@ -8,7 +8,7 @@ use longshore_model::driver::Input;
 use longshore_model::time::Timestamp;
 use serde_json::json;
 
-use super::told::{Beginning, Told};
+use super::driver_record::{Beginning, DriverRecord};
 use super::{CaptureEntry, Direction, line_of};
 use crate::clock;
 
@@ -65,6 +65,6 @@ impl Tape {
     /// Records that a driver begins.
     pub(crate) fn begins(&self, agent: &str, seed: u64, server: bool) {
         let beginning = Beginning { agent: agent.into(), seed, server, since: self.began };
-        self.note(Direction::Told, &line_of(&Told::Begins(beginning)));
+        self.note(Direction::Told, &line_of(&DriverRecord::Begins(beginning)));
     }
 }

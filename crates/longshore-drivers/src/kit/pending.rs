@@ -119,25 +119,25 @@ mod tests {
 
     use super::*;
 
-    enum Errand {
+    enum TestCall {
         Hurried,
         Patient,
         Query(QueryId),
     }
 
-    impl Call for Errand {
+    impl Call for TestCall {
         fn within_ms(&self) -> Option<i64> {
             match self {
-                Errand::Hurried => Some(10),
-                Errand::Query(_) => Some(20),
-                Errand::Patient => None,
+                TestCall::Hurried => Some(10),
+                TestCall::Query(_) => Some(20),
+                TestCall::Patient => None,
             }
         }
 
         fn query(&self) -> Option<QueryId> {
             match self {
-                Errand::Query(query) => Some(*query),
-                Errand::Hurried | Errand::Patient => None,
+                TestCall::Query(query) => Some(*query),
+                TestCall::Hurried | TestCall::Patient => None,
             }
         }
     }
@@ -149,8 +149,8 @@ mod tests {
     #[test]
     fn an_answer_is_overdue_once_and_one_that_may_take_for_ever_never_is() {
         let mut pending = Pending::default();
-        let patient = pending.add("wait", Errand::Patient, after(0));
-        pending.add("hurry", Errand::Hurried, after(0));
+        let patient = pending.add("wait", TestCall::Patient, after(0));
+        pending.add("hurry", TestCall::Hurried, after(0));
         assert_eq!(pending.due(), Some(after(10)));
         assert!(pending.overdue(after(9)).is_none());
         let late = pending.overdue(after(10)).map(|late| late.method);
@@ -166,8 +166,8 @@ mod tests {
     fn questions_fail_and_other_requests_go_on() {
         let mut pending = Pending::default();
         let query = QueryId::mint(&mut Context { now: after(0), ids: &mut Ids::seeded(1) });
-        pending.add("ask", Errand::Query(query), after(0));
-        pending.add("wait", Errand::Patient, after(0));
+        pending.add("ask", TestCall::Query(query), after(0));
+        pending.add("wait", TestCall::Patient, after(0));
         let mut out = Output::default();
         pending.fail_queries("it is gone", &mut out);
         assert_eq!(out.answers, [(query, Err("it is gone".to_owned()))]);

@@ -96,7 +96,7 @@ impl Default for Limits {
 #[derive(Debug)]
 pub enum ChildEvent {
     /// The child wrote something; see [`Stdio::line`].
-    Spoke,
+    Readable,
     /// The agent does not read its input. Reported once.
     Stuck,
     /// The agent closed one of its pipes but continues. Reported once per pipe.
@@ -252,7 +252,7 @@ impl Stdio {
     /// Waits for the next event, and writes meanwhile. Reads the agent's output only if `read` is set.
     ///
     /// The future may be dropped, and the function called again. The caller must take all lines of one
-    /// [`ChildEvent::Spoke`] before the next call.
+    /// [`ChildEvent::Readable`] before the next call.
     pub async fn next(&mut self, read: bool) -> ChildEvent {
         loop {
             if self.exit.is_some() {
@@ -314,7 +314,7 @@ impl Stdio {
                     exit.read += *got.as_ref().unwrap_or(&0);
                     self.heard(got);
                     if self.stdout.is_some() {
-                        return ChildEvent::Spoke;
+                        return ChildEvent::Readable;
                     }
                 }
                 got = read_stderr(&mut self.stderr_pipe, &mut self.stderr_chunk), if self.stderr_pipe.is_some() => {
@@ -351,7 +351,7 @@ impl Stdio {
 
     fn heard(&mut self, got: std::io::Result<usize>) -> ChildEvent {
         match got {
-            Ok(count) if count > 0 => ChildEvent::Spoke,
+            Ok(count) if count > 0 => ChildEvent::Readable,
             Ok(_) | Err(_) => {
                 self.stdout = None;
                 ChildEvent::HungUp

@@ -98,7 +98,7 @@ async fn only_the_end_of_stderr_is_kept() {
 async fn stopping_gets_harsher_until_it_works() {
     let mut child =
         start(json!([{"do": "ignore_term"}, {"do": "print", "line": "up"}, {"do": "hang"}]), hasty());
-    assert!(matches!(soon("a word", child.next(true)).await, ChildEvent::Spoke));
+    assert!(matches!(soon("a word", child.next(true)).await, ChildEvent::Readable));
     assert_eq!(child.line(), Some(WireLine::Whole("up".into())));
     assert_eq!(child.line(), None);
     child.stop();

@@ -37,7 +37,7 @@ impl Acts {
 
     pub(super) fn note(&mut self, event: &Event) {
         if is_of_person(&event.body) {
-            self.of_person = Some(event.at);
+            self.of_person = self.of_person.max(Some(event.at));
         }
         match &event.body {
             // Whatever was written in the same moment was written for the same reason: endings of what the agent left open.
@@ -54,7 +54,8 @@ impl Acts {
             | Body::CommandsListed { .. }
             | Body::UsageLimited(_)
             | Body::Raw { .. } => {}
-            _ if event.at == self.last => {}
+            // A fork begins with events that are older than the fork.
+            _ if event.at <= self.last => {}
             _ => (self.last, self.before) = (event.at, self.last),
         }
     }

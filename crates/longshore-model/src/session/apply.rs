@@ -20,7 +20,8 @@ impl Session {
             return;
         }
         self.head = event.seq;
-        self.updated_at = event.at;
+        // A fork begins with events that are older than the fork.
+        self.updated_at = self.updated_at.max(event.at);
         self.acts.note(event);
         self.note_heard(event);
         self.note_heard_at(event);

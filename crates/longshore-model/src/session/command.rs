@@ -50,10 +50,17 @@ impl Session {
             Command::SendQueued { all } => self.send_held(all, cx, out),
             Command::DiscardQueue => self.discard_queue(cx, out),
             Command::Interrupt => {
-                self.interrupt(cx, out)?;
+                match self.interrupt(cx, out) {
+                    // The turn begins when the agent has started. It is stopped by holding its prompt.
+                    Err(Refusal::NoTurn) if self.next().is_some() => {}
+                    done => done?,
+                }
                 self.hold(&format!("{by} stopped the turn"), cx, out);
             }
-            Command::Recall => self.interrupt(cx, out)?,
+            Command::Recall => match self.interrupt(cx, out) {
+                Err(Refusal::NoTurn) if self.next().is_some() => self.discard_queue(cx, out),
+                done => done?,
+            },
             Command::SetMode(mode) => {
                 if !self.opened.capabilities.modes.contains(&mode) {
                     return Err(self.not_supported("work in that mode"));

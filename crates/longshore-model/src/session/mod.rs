@@ -320,7 +320,7 @@ impl Session {
         }
     }
 
-    /// Records an event of the session from which this one was forked.
+    /// Records an event of the session from which this one was forked, at the time when it happened there.
     pub fn take_over(&mut self, draft: Draft, cx: &mut Context<'_>, out: &mut Outcome) {
         self.record(draft, cx, out);
     }

@@ -51,7 +51,7 @@ pub enum Stands {
     /// It waits for an approval.
     Asks,
     /// It waits for an answer.
-    Wonders,
+    Elicits,
     /// A command of it has printed something, and goes on.
     Runs,
 }
@@ -62,7 +62,7 @@ impl Stands {
         match self {
             Stands::Ended => matches!(body, Body::TurnFinished(_)),
             Stands::Asks => matches!(body, Body::ApprovalRequested(_)),
-            Stands::Wonders => matches!(body, Body::QuestionAsked(_)),
+            Stands::Elicits => matches!(body, Body::QuestionAsked(_)),
             Stands::Runs => matches!(body, Body::ToolOutputDelta),
         }
     }

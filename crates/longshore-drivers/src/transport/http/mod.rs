@@ -15,7 +15,7 @@ mod events;
 use std::collections::{HashSet, VecDeque};
 use std::net::SocketAddr;
 
-use longshore_model::driver::{Http as Said, Request, Response};
+use longshore_model::driver::{Http as HttpInput, Request, Response};
 use longshore_model::event::{Raw, RawFault};
 use longshore_model::id::SessionId;
 use tokio::sync::mpsc;
@@ -41,7 +41,7 @@ const EVENTS: usize = 64;
 #[derive(Debug)]
 pub enum HttpEvent {
     /// The server sent a message.
-    Said(Said),
+    Input(HttpInput),
     /// The server sent something unreadable.
     Garbled {
         /// The readable part of the message.
@@ -171,7 +171,10 @@ impl Http {
     /// The future may be dropped, and the function called again.
     pub async fn next(&mut self, read: bool) -> HttpEvent {
         if let Some(id) = self.refused.pop_front() {
-            return HttpEvent::Said(Said::Response { id, result: Err("too many requests wait".to_owned()) });
+            return HttpEvent::Input(HttpInput::Response {
+                id,
+                result: Err("too many requests wait".to_owned()),
+            });
         }
         let starting = self.peer.is_none() && !self.lost;
         tokio::select! {
@@ -181,9 +184,9 @@ impl Http {
                 Err(error) => self.lose(error.to_string()),
             },
             Some(heard) = self.heard.recv(), if read => match heard {
-                StreamEvent::Connected => HttpEvent::Said(Said::Connected),
-                StreamEvent::Disconnected => HttpEvent::Said(Said::Disconnected),
-                StreamEvent::Event(raw) => HttpEvent::Said(Said::Event(raw)),
+                StreamEvent::Connected => HttpEvent::Input(HttpInput::Connected),
+                StreamEvent::Disconnected => HttpEvent::Input(HttpInput::Disconnected),
+                StreamEvent::Event(raw) => HttpEvent::Input(HttpInput::Event(raw)),
                 StreamEvent::Garbled { text, fault } => HttpEvent::Garbled { text, fault },
                 StreamEvent::Lost(why) => self.lose(why),
             },
@@ -202,7 +205,7 @@ impl Http {
             false => drop(session.map(|session| self.busy.remove(&session))),
         }
         self.pump();
-        HttpEvent::Said(Said::Response { id, result: result.map_err(|failure| failure.to_string()) })
+        HttpEvent::Input(HttpInput::Response { id, result: result.map_err(|failure| failure.to_string()) })
     }
 
     fn lose(&mut self, why: String) -> HttpEvent {

@@ -32,7 +32,7 @@ use longshore_model::id::SessionId;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
-use super::{Limits, WireLine as Spoken, at};
+use super::{Limits, WireLine, at};
 use crate::spec::CallBack;
 use callback_registry::{Awaited, CallbackEnd};
 pub use callback_registry::{CallbackLine, CallbackRegistry};
@@ -46,7 +46,7 @@ const LINES: usize = 8;
 #[derive(Debug)]
 pub enum SocketEvent {
     /// The program sent something; see [`Socket::line`].
-    Said,
+    Readable,
     /// The program takes no messages. Reported once.
     Stuck,
     /// The program has no connection, though its process may still run. Reported once.
@@ -65,7 +65,7 @@ pub struct Socket {
     /// The receivers of all connections with unread messages. The present connection is the last one.
     incoming: VecDeque<mpsc::Receiver<FromProgram>>,
     heard: Dedup,
-    lines: VecDeque<Spoken>,
+    lines: VecDeque<WireLine>,
     told: Unacked,
     /// Until when the program must connect. None while it has a connection.
     calls_by: Option<Instant>,
@@ -119,7 +119,7 @@ impl Socket {
     }
 
     /// The next line of the program.
-    pub fn line(&mut self) -> Option<Spoken> {
+    pub fn line(&mut self) -> Option<WireLine> {
         self.lines.pop_front()
     }
 
@@ -131,7 +131,7 @@ impl Socket {
     /// Waits for the next event, and sends messages meanwhile. Reads only if `read` is set.
     ///
     /// The future may be dropped, and the function called again. The caller must take all lines of one
-    /// [`SocketEvent::Said`] before the next call.
+    /// [`SocketEvent::Readable`] before the next call.
     pub async fn next(&mut self, read: bool) -> SocketEvent {
         loop {
             let writes = !self.told.all_written() || (self.stopping && !self.closed);
@@ -150,7 +150,7 @@ impl Socket {
                 message = message(&mut self.incoming), if read && !self.incoming.is_empty() => match message {
                     Some(message) => {
                         self.hear(message);
-                        return SocketEvent::Said;
+                        return SocketEvent::Readable;
                     }
                     None => drop(self.incoming.pop_front()),
                 },
@@ -223,10 +223,10 @@ impl Socket {
     fn hear(&mut self, message: FromProgram) {
         match message {
             FromProgram::Lines { text } => {
-                self.lines.extend(self.heard.lines(&text).into_iter().map(Spoken::Whole));
+                self.lines.extend(self.heard.lines(&text).into_iter().map(WireLine::Whole));
             }
             FromProgram::TooLong => {
-                self.lines.push_back(Spoken::Garbled { text: "".into(), fault: RawFault::Truncated });
+                self.lines.push_back(WireLine::Garbled { text: "".into(), fault: RawFault::Truncated });
             }
         }
     }

@@ -20,7 +20,7 @@ use crate::table;
 /// An entry that is not part of the wire.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Told {
+pub(crate) enum DriverRecord {
     /// A driver begins.
     Begins(Beginning),
     /// The driver gets this input.
@@ -40,7 +40,7 @@ pub(crate) struct Beginning {
 }
 
 /// A driver that replays its recording.
-struct ToldDriver {
+struct RecordedDriver {
     driver: Box<dyn Driver>,
     ids: Ids,
     server: bool,
@@ -50,7 +50,7 @@ struct ToldDriver {
     answered: bool,
 }
 
-impl ToldDriver {
+impl RecordedDriver {
     fn new(capture: &Capture, beginning: Beginning) -> Result<Self, CaptureError> {
         let Beginning { agent: name, seed, server, since } = beginning;
         let agents = table::built_in();
@@ -89,19 +89,19 @@ impl Capture {
     /// Replays the capture with the recorded inputs.
     pub(super) fn replay_told(&self) -> Result<Vec<ReplayStep>, CaptureError> {
         let mut harness = Harness::<()>::default();
-        let mut drivers: HashMap<Option<u32>, ToldDriver> = HashMap::new();
+        let mut drivers: HashMap<Option<u32>, RecordedDriver> = HashMap::new();
         for (at, entry) in self.entries.iter().enumerate() {
             let driver = drivers.get_mut(&entry.process);
             let (driver, input) = match (entry.dir, driver) {
                 (Direction::Told, driver) => {
                     let damaged = |source| CaptureError::Line { line: at + 2, source };
                     match (serde_json::from_str(entry.msg.get()).map_err(damaged)?, driver) {
-                        (Told::Begins(beginning), _) => {
-                            drivers.insert(entry.process, ToldDriver::new(self, beginning)?);
+                        (DriverRecord::Begins(beginning), _) => {
+                            drivers.insert(entry.process, RecordedDriver::new(self, beginning)?);
                             continue;
                         }
-                        (Told::Input(_), None) => continue,
-                        (Told::Input(input), Some(driver)) => (driver, input),
+                        (DriverRecord::Input(_), None) => continue,
+                        (DriverRecord::Input(input), Some(driver)) => (driver, input),
                     }
                 }
                 (Direction::FromAgent, Some(driver)) => match driver.input_of(entry) {
