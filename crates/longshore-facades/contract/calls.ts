@@ -288,6 +288,8 @@ export type OpenParams = {
   cwd: string;
   /** How hard the agent thinks: one of the model's `efforts`. Default: the agent chooses. */
   effort?: string | null;
+  /** The client's own key of the session. Two requests of one device with the same key open one session. */
+  key?: string | null;
   /** MCP servers for the agent, besides the servers of the settings. */
   mcpServers?: McpServer[];
   /** What the agent may do without asking. Default: `ask`; if the agent has no such mode, its mode that allows least. */

@@ -126,8 +126,10 @@ impl Gate {
 
 /// What changes something.
 impl Gate {
-    /// See [`Hub::open`].
-    pub async fn open(&self, request: OpenRequest) -> Result<SessionInfo, GateError> {
+    /// See [`Hub::open`]. Each device has keys of its own.
+    pub async fn open(&self, mut request: OpenRequest) -> Result<SessionInfo, GateError> {
+        let device = self.caller.device().map_or_else(|| "owner".to_owned(), |device| device.to_string());
+        request.key = request.key.map(|key| format!("{device}/{key}"));
         self.act(Access::Act, self.hub().open(request)).await
     }
 

@@ -17,13 +17,16 @@
 //! | [`key_file`] | the files of the hub's own keys |
 //! | [`web`] | the web app, which is part of the program |
 //! | [`problem`] | errors as `application/problem+json` with stable codes |
+//! | `kernel` | what all facades share: the socket, attaching to a session, asks under foreign ids |
 //! | [`native`] | our own protocol: HTTP, server-sent events, a JSON-RPC socket |
+//! | [`facade`] | the table of client protocols that others wrote |
 //! | [`callback`] | the route for programs of agents that call back |
 //! | [`metrics`] | Prometheus |
 
 pub mod auth;
 pub mod berth;
 pub mod callback;
+pub mod facade;
 pub mod gate;
 pub mod guard;
 pub mod intake;
@@ -41,6 +44,7 @@ pub mod tls;
 pub mod web;
 
 mod again;
+mod kernel;
 mod presence;
 mod stall;
 

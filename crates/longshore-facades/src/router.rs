@@ -14,6 +14,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::auth::{Keys, Owner, Throttle};
 use crate::callback::Callbacks;
+use crate::facade::FACADES;
 use crate::guard::HostNames;
 use crate::intake::{self, Intake};
 use crate::outgo::Outgo;
@@ -131,8 +132,9 @@ pub fn router(app: App) -> Router {
         .route("/ca.pem", get(authority))
         .merge(pair::routes())
         .method_not_allowed_fallback(async || Problem::wrong_verb())
-        .merge(private)
-        .fallback(web::serve);
+        .merge(private);
+    let routes =
+        FACADES.iter().fold(routes, |routes, facade| routes.merge(facade.routes(&app))).fallback(web::serve);
     guarded(routes, app)
 }
 

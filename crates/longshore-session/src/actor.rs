@@ -213,6 +213,8 @@ impl Actor {
 
     async fn on_client(&mut self, message: FromClient, out: &mut Outcome, pending: &mut PendingReplies) {
         match message {
+            // The same request came twice at once, and the other one was first.
+            FromClient::Open { reply, .. } if self.session.is_some() => pending.push(info_to(reply)),
             FromClient::Open { opened, copied, reply } => {
                 let mut cx = Context { now: crate::hub::now(), ids: &mut self.ids };
                 let mut session = Session::open(self.id, *opened, &mut cx, out);

@@ -203,6 +203,7 @@ impl Child<'_> {
             effort: None,
             mode: Some(at_most(mode.unwrap_or(parent.mode), parent.mode)),
             mcp_servers: parent.mcp_servers,
+            key: None,
         };
         let child = self.hub.open_child(request, Some(self.parent)).await?.session_id;
         self.hub.tell_parent(self.parent, self.call, ChildNews::Opened { child, agent }).await;

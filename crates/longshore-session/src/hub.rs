@@ -80,6 +80,9 @@ pub struct OpenRequest {
     pub mode: Option<Mode>,
     /// The MCP servers for the agent.
     pub mcp_servers: Vec<McpServer>,
+    /// A name of this request, unique among all requests of all clients. The same request again returns the session that
+    /// the first one opened, also after a restart.
+    pub key: Option<String>,
 }
 
 impl Hub {
@@ -186,7 +189,13 @@ impl Hub {
         request: OpenRequest,
         parent: Option<SessionId>,
     ) -> Result<SessionInfo, HubError> {
-        let OpenRequest { agent, cwd, title, model, effort, mode, mcp_servers } = request;
+        let OpenRequest { agent, cwd, title, model, effort, mode, mcp_servers, key } = request;
+        let named = key.map(|key| SessionId::of_words(&["opened", &key]));
+        if let Some(session) = named
+            && let Ok(info) = self.session(session).await
+        {
+            return Ok(info);
+        }
         if !cwd.starts_with('/') {
             return Err(HubError::Invalid(format!("`cwd` must be an absolute path, not `{cwd}`")));
         }
@@ -222,15 +231,17 @@ impl Hub {
             forked_from: None,
             from_file: false,
         };
-        self.begin(opened, Vec::new()).await
+        self.begin(named, opened, Vec::new()).await
     }
 
     pub(crate) async fn begin(
         &self,
+        named: Option<SessionId>,
         opened: Opened,
         copied: Vec<(Timestamp, Draft)>,
     ) -> Result<SessionInfo, HubError> {
-        let session = SessionId::mint(&mut Context { now: now(), ids: &mut lock(&self.inner.ids) });
+        let mint = || SessionId::mint(&mut Context { now: now(), ids: &mut lock(&self.inner.ids) });
+        let session = named.unwrap_or_else(mint);
         let handle = self.wake(session, Seq::ZERO);
         let opened = Box::new(opened);
         self.request(&handle, |reply| FromClient::Open { opened, copied, reply }).await
@@ -277,7 +288,7 @@ impl Hub {
         };
         let memory = opened.capabilities.memory_in_log;
         let copied = crate::fork::copied(&*self.inner.journal, session, seq, memory).await?;
-        self.begin(opened, copied).await
+        self.begin(None, opened, copied).await
     }
 
     /// Gives a client's command to a session. Returns an error if the session refuses.

@@ -26,7 +26,8 @@ pub(crate) async fn fold_on(
         }
         for frame in &page {
             let seq: Seq = frame.seq();
-            timeline.apply(frame.event().map_err(|source| HubError::Unreadable { seq, source })?);
+            let event = frame.event().map_err(|source| HubError::Unreadable { seq, source })?;
+            timeline.apply(event);
         }
     }
 }

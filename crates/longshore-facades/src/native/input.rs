@@ -10,16 +10,16 @@ use serde::de::{DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess, 
 use serde::{Deserialize, Deserializer};
 
 /// The names in a path, with their values.
-pub(super) type PathNames<'a> = [(&'a str, &'a str)];
+pub(crate) type PathNames<'a> = [(&'a str, &'a str)];
 
 /// The input of a call.
-pub(super) struct CallInput<'a> {
+pub(crate) struct CallInput<'a> {
     path: &'a PathNames<'a>,
     members: Members<'a>,
 }
 
 /// The parameters that are not in the path.
-pub(super) enum Members<'a> {
+pub(crate) enum Members<'a> {
     /// A JSON object.
     Json(&'a [u8]),
     /// The query of the URL.
@@ -27,17 +27,17 @@ pub(super) enum Members<'a> {
 }
 
 impl<'a> CallInput<'a> {
-    pub(super) fn new(path: &'a PathNames<'a>, members: Members<'a>) -> Self {
+    pub(crate) fn new(path: &'a PathNames<'a>, members: Members<'a>) -> Self {
         Self { path, members }
     }
 
     /// All parameters in one JSON object.
-    pub(super) fn of_json(json: &'a str) -> Self {
+    pub(crate) fn of_json(json: &'a str) -> Self {
         Self { path: &[], members: Members::Json(json.as_bytes()) }
     }
 
     /// Reads the parameters, or says why they are invalid.
-    pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, String> {
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, String> {
         let fields = NamedFields { path: self.path, read: PhantomData };
         match self.members {
             Members::Json(json) => {

@@ -12,7 +12,6 @@ mod http;
 mod input;
 mod openapi;
 pub mod params;
-mod rpc;
 mod socket;
 mod socket_methods;
 
@@ -20,6 +19,6 @@ pub use call::{Call, Signature, Verb};
 pub use calls::calls;
 pub(crate) use calls::{access_of, me};
 pub use http::routes;
-pub(crate) use input::ByName;
+pub(crate) use input::{ByName, CallInput};
 pub use openapi::document as openapi;
 pub use socket_methods::{SocketMethod, socket_methods};

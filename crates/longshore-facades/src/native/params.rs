@@ -42,6 +42,9 @@ pub struct OpenParams {
     /// MCP servers for the agent, besides the servers of the settings.
     #[serde(default)]
     pub mcp_servers: Vec<McpServer>,
+    /// The client's own key of the session. Two requests of one device with the same key open one session.
+    #[serde(default)]
+    pub key: Option<String>,
 }
 
 /// No parameters.

@@ -8,7 +8,7 @@ use super::answers::Nothing;
 use super::call::{Call, Signature, unreadable};
 use super::calls;
 use super::params::{NoParams, SessionParams};
-use super::rpc::RpcRequest;
+use crate::kernel::rpc::RpcRequest;
 use crate::problem::Problem;
 
 /// A method that only a socket has.

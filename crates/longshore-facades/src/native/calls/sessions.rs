@@ -26,16 +26,18 @@ pub(super) async fn sessions(gate: Gate, params: ListParams) -> Result<SessionRo
 }
 
 pub(super) async fn open(gate: Gate, params: OpenParams) -> Result<SessionInfo, Problem> {
-    let OpenParams { agent, cwd, prompt, title, model, effort, mode, mcp_servers } = params;
+    let OpenParams { agent, cwd, prompt, title, model, effort, mode, mcp_servers, key } = params;
     check::name("title", title.as_deref())?;
     check::name("model", model.as_deref())?;
     check::name("effort", effort.as_deref())?;
-    let prompt = prompt.map(|content| content.into_prompt(None, Default::default()));
+    check::name("key", key.as_deref())?;
+    // The same request again sends its prompt only once.
+    let prompt = prompt.map(|content| content.into_prompt(key.clone(), Default::default()));
     if let Some(prompt) = &prompt {
         // The check comes before the session exists, so that a refused prompt leaves no empty session behind.
         check::first_prompt(&gate, &agent, prompt).await?;
     }
-    let opened = gate.open(OpenRequest { agent, cwd, title, model, effort, mode, mcp_servers }).await?;
+    let opened = gate.open(OpenRequest { agent, cwd, title, model, effort, mode, mcp_servers, key }).await?;
     match prompt {
         Some(prompt) => command(&gate, opened.session_id, Command::Prompt(prompt)).await,
         None => Ok(opened),

@@ -4,18 +4,21 @@
 //! of finished items folds to the same timeline. The web app has the same fold in TypeScript; both run the
 //! vectors in `tests/vectors`.
 
+mod change;
+mod content;
+
 use std::collections::HashMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::approval::{ApprovalDecision, ApprovalRequest, QuestionAnswer, QuestionRequest};
-use crate::command::Attachment;
-use crate::event::{Author, Body, Event, MessagePhase, NoticeLevel};
+use crate::event::{Body, Event, NoticeLevel};
 use crate::id::{ApprovalId, ItemId, QuestionId, Seq, TurnId};
-use crate::item::{FileChange, PlanStep, ToolCall, ToolOutcome, ToolStatus};
-use crate::lifecycle::{Delegation, DelegationEnd, TurnEnd};
-use crate::time::Timestamp;
+use crate::item::{FileChange, ToolCall, ToolOutcome, ToolStatus};
+use crate::lifecycle::{Delegation, DelegationEnd};
+
+pub use change::ItemChange;
+use change::Touched;
+pub use content::{Content, Item};
 
 /// Everything that a client draws of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -26,134 +29,6 @@ pub struct Timeline {
     pub items: Vec<Item>,
     #[serde(skip)]
     index: HashMap<Key, usize>,
-}
-
-/// One thing on the timeline.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "TimelineItem")]
-pub struct Item {
-    /// The seq of the event that began the item.
-    pub seq: Seq,
-    /// The id of the item, for items that grow.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<ItemId>,
-    /// The turn of the item.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<TurnId>,
-    /// When the item began.
-    pub started_at: Timestamp,
-    /// When the item ended; none while it grows or waits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended_at: Option<Timestamp>,
-    /// The text that a person reads.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub text: String,
-    /// The kind of item, with its data.
-    #[serde(flatten)]
-    pub content: Content,
-}
-
-/// The kind of an item, with its data.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", content = "content", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum Content {
-    /// A message of a person.
-    UserMessage {
-        /// The attachments.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        attachments: Vec<Attachment>,
-        /// The author.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        by: Option<Author>,
-    },
-    /// A message of the agent.
-    Message {
-        /// Whether the message is an interim comment or the final answer.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        phase: Option<MessagePhase>,
-        /// Whether the message is cut off.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        partial: bool,
-    },
-    /// A thought of the agent.
-    Reasoning {
-        /// Whether the thought is cut off.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        partial: bool,
-    },
-    /// A plan of the agent.
-    Plan {
-        /// The steps of the plan.
-        steps: Vec<PlanStep>,
-    },
-    /// A tool call.
-    Tool {
-        /// The call.
-        call: ToolCall,
-        /// How the call ended.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        outcome: Option<ToolOutcome>,
-        /// The file changes of the call.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        changes: Vec<FileChange>,
-    },
-    /// Files that changed.
-    Diff {
-        /// The status of the change.
-        status: ToolStatus,
-        /// The changes, one per file.
-        changes: Vec<FileChange>,
-    },
-    /// All changes of a turn. The text is the diff.
-    TurnDiff,
-    /// An approval.
-    Approval {
-        /// The request.
-        request: ApprovalRequest,
-        /// The decision.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        decision: Option<ApprovalDecision>,
-        /// Why nobody can decide any more.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        expired: Option<String>,
-    },
-    /// A question of the agent.
-    Question {
-        /// The request.
-        request: QuestionRequest,
-        /// The answer.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        answer: Option<QuestionAnswer>,
-        /// Why nobody can answer any more.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        expired: Option<String>,
-    },
-    /// Work that the agent gave to another session. The text is that session's output, and finally its
-    /// result.
-    Delegation {
-        /// The session that does the work.
-        delegation: Delegation,
-        /// The text of the task.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        task: String,
-        /// How the work ended.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        end: Option<DelegationEnd>,
-        /// The tool call that delegated the work; none if the agent reports no call.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        call: Option<ToolCall>,
-        /// How that call ended. The call can end long before the work does.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        outcome: Option<ToolOutcome>,
-    },
-    /// The end of a turn.
-    TurnEnd(TurnEnd),
-    /// A line between items: the agent woke or went to sleep, the session closed, a retry, a warning.
-    Notice {
-        /// How important the line is.
-        level: NoticeLevel,
-    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -174,25 +49,29 @@ impl Timeline {
         timeline
     }
 
-    /// Applies one event. An event that is already folded changes nothing.
-    pub fn apply(&mut self, event: &Event) {
+    /// Applies one event, and returns what it changed. An event that is already folded changes nothing.
+    pub fn apply<'a>(&'a mut self, event: &'a Event) -> Option<ItemChange<'a>> {
         if event.seq <= self.head {
-            return;
+            return None;
         }
         self.head = event.seq;
+        let before = self.items.len();
+        let touched = self.fold(event)?;
+        Some(self.change(event, before, &touched))
+    }
+
+    fn fold(&mut self, event: &Event) -> Option<Touched> {
         match &event.body {
             Body::UserMessage { attachments, by, .. } => {
-                self.push(event, Content::UserMessage { attachments: attachments.clone(), by: by.clone() });
+                self.push(event, Content::UserMessage { attachments: attachments.clone(), by: by.clone() })
             }
-            Body::MessageStarted => {
-                self.grow(event, || Content::Message { phase: None, partial: false });
-            }
+            Body::MessageStarted => self.grow(event, || Content::Message { phase: None, partial: false }),
             Body::MessageDelta => self.grow(event, || Content::Message { phase: None, partial: false }),
             Body::MessageDone { phase, partial } => {
-                self.settle(event, Content::Message { phase: *phase, partial: *partial });
+                self.settle(event, Content::Message { phase: *phase, partial: *partial })
             }
             Body::ReasoningStarted | Body::ReasoningDelta => {
-                self.grow(event, || Content::Reasoning { partial: false });
+                self.grow(event, || Content::Reasoning { partial: false })
             }
             Body::ReasoningDone { partial } => self.settle(event, Content::Reasoning { partial: *partial }),
             Body::PlanStarted | Body::PlanDelta => self.grow(event, || Content::Plan { steps: Vec::new() }),
@@ -203,47 +82,41 @@ impl Timeline {
             Body::ToolFinished(outcome) => self.tool_finished(event, outcome),
             Body::FileDiff(diff) => self.diff(event, diff.status, &diff.changes),
             Body::TurnDiff => {
-                if let Some(turn) = event.turn {
-                    self.upsert(Key::TurnDiff(turn), event, Content::TurnDiff);
-                }
+                event.turn.map(|turn| self.upsert(Key::TurnDiff(turn), event, Content::TurnDiff))
             }
 
             Body::ApprovalRequested(request) => {
                 let content = Content::Approval { request: request.clone(), decision: None, expired: None };
-                self.upsert(Key::Approval(request.approval), event, content);
+                Some(self.upsert(Key::Approval(request.approval), event, content))
             }
             Body::ApprovalDecided { approval, decision: made } => {
                 self.answered(Key::Approval(*approval), event, |content| {
                     if let Content::Approval { decision, .. } = content {
                         *decision = Some(made.clone());
                     }
-                });
+                })
             }
-            Body::ApprovalExpired { approval } => {
-                self.answered(Key::Approval(*approval), event, |content| {
-                    if let Content::Approval { expired, .. } = content {
-                        *expired = Some(event.text().to_owned());
-                    }
-                });
-            }
+            Body::ApprovalExpired { approval } => self.answered(Key::Approval(*approval), event, |content| {
+                if let Content::Approval { expired, .. } = content {
+                    *expired = Some(event.text().to_owned());
+                }
+            }),
             Body::QuestionAsked(request) => {
                 let content = Content::Question { request: request.clone(), answer: None, expired: None };
-                self.upsert(Key::Question(request.question), event, content);
+                Some(self.upsert(Key::Question(request.question), event, content))
             }
             Body::QuestionAnswered { question, answer: given } => {
                 self.answered(Key::Question(*question), event, |content| {
                     if let Content::Question { answer, .. } = content {
                         *answer = Some(given.clone());
                     }
-                });
+                })
             }
-            Body::QuestionExpired { question } => {
-                self.answered(Key::Question(*question), event, |content| {
-                    if let Content::Question { expired, .. } = content {
-                        *expired = Some(event.text().to_owned());
-                    }
-                });
-            }
+            Body::QuestionExpired { question } => self.answered(Key::Question(*question), event, |content| {
+                if let Content::Question { expired, .. } = content {
+                    *expired = Some(event.text().to_owned());
+                }
+            }),
 
             Body::DelegationStarted(delegation) => self.delegation_started(event, delegation),
             Body::DelegationFinished(ended) => self.delegation_finished(event, ended),
@@ -259,7 +132,7 @@ impl Timeline {
                 let content = Content::Notice { level: *level };
                 match event.item {
                     // One that goes on: each word of it takes the place of the one before.
-                    Some(item) => self.finish_with(item, event, content),
+                    Some(item) => Some(self.finish_with(item, event, content)),
                     None => self.push(event, content),
                 }
             }
@@ -283,12 +156,12 @@ impl Timeline {
             | Body::UsageLimited(_)
             | Body::Imported { .. }
             | Body::ArchiveChanged { .. }
-            | Body::Raw { .. } => {}
+            | Body::Raw { .. } => None,
         }
     }
 
     /// A thing that is whole as it comes.
-    fn push(&mut self, event: &Event, content: Content) {
+    fn push(&mut self, event: &Event, content: Content) -> Option<Touched> {
         let text = match &content {
             Content::Notice { .. } if event.text.is_none() => notice_text(&event.body).to_owned(),
             Content::Notice { .. }
@@ -305,91 +178,101 @@ impl Timeline {
             | Content::TurnEnd(_) => event.text().to_owned(),
         };
         self.items.push(Item { ended_at: Some(event.at), text, ..begun(event, content) });
+        Some(Touched::at(self.items.len() - 1))
     }
 
-    fn entry(&mut self, key: Key, event: &Event, content: impl FnOnce() -> Content) -> &mut Item {
-        let at = *self.index.entry(key).or_insert_with(|| {
+    /// The place of the item with this key. The item begins now if there is none.
+    fn place(&mut self, key: Key, event: &Event, content: impl FnOnce() -> Content) -> usize {
+        *self.index.entry(key).or_insert_with(|| {
             self.items.push(begun(event, content()));
             self.items.len() - 1
-        });
-        &mut self.items[at]
+        })
     }
 
     /// A thing that begins or grows. One that has ended stays as it is: its last word was the whole of it.
-    fn grow(&mut self, event: &Event, content: impl FnOnce() -> Content) {
-        let Some(id) = event.item else { return };
-        let item = self.entry(Key::Item(id), event, content);
+    fn grow(&mut self, event: &Event, content: impl FnOnce() -> Content) -> Option<Touched> {
+        let at = self.place(Key::Item(event.item?), event, content);
+        let item = &mut self.items[at];
         // The call of a delegation may end before the work; after that nothing grows until the result is there.
         let called = matches!(item.content, Content::Delegation { outcome: Some(_), .. });
-        if item.ended_at.is_none() && !called {
-            item.text.push_str(event.text());
+        if item.ended_at.is_some() || called {
+            return None;
         }
+        item.text.push_str(event.text());
+        Some(Touched { at, grew: !event.text().is_empty() })
     }
 
     /// The final word about a thing.
-    fn settle(&mut self, event: &Event, content: Content) {
+    fn settle(&mut self, event: &Event, content: Content) -> Option<Touched> {
         let Some(id) = event.item else { return self.push(event, content) };
-        let item = self.entry(Key::Item(id), event, || content.clone());
+        let at = self.place(Key::Item(id), event, || content.clone());
+        let item = &mut self.items[at];
         item.text = event.text().to_owned();
         item.content = content;
         item.ended_at = Some(event.at);
+        Some(Touched::at(at))
     }
 
     /// A thing of which only the newest state counts.
-    fn upsert(&mut self, key: Key, event: &Event, content: Content) {
-        let item = self.entry(key, event, || content.clone());
+    fn upsert(&mut self, key: Key, event: &Event, content: Content) -> Touched {
+        let at = self.place(key, event, || content.clone());
+        let item = &mut self.items[at];
         item.text = event.text().to_owned();
         item.content = content;
+        Touched::at(at)
     }
 
     /// A thing that is whole as it comes, and may come again.
-    fn finish_with(&mut self, item: ItemId, event: &Event, content: Content) {
-        self.upsert(Key::Item(item), event, content);
-        self.entry(Key::Item(item), event, || Content::TurnDiff).ended_at = Some(event.at);
+    fn finish_with(&mut self, item: ItemId, event: &Event, content: Content) -> Touched {
+        let touched = self.upsert(Key::Item(item), event, content);
+        self.items[touched.at].ended_at = Some(event.at);
+        touched
     }
 
-    fn answered(&mut self, key: Key, event: &Event, change: impl FnOnce(&mut Content)) {
-        if let Some(at) = self.index.get(&key) {
-            let item = &mut self.items[*at];
-            change(&mut item.content);
-            item.ended_at = Some(event.at);
-        }
+    fn answered(&mut self, key: Key, event: &Event, change: impl FnOnce(&mut Content)) -> Option<Touched> {
+        let at = *self.index.get(&key)?;
+        let item = &mut self.items[at];
+        change(&mut item.content);
+        item.ended_at = Some(event.at);
+        Some(Touched::at(at))
     }
 
-    fn tool(&mut self, event: &Event, newest: &ToolCall) {
-        let Some(id) = event.item else { return };
+    fn tool(&mut self, event: &Event, newest: &ToolCall) -> Option<Touched> {
         let fresh = || Content::Tool { call: newest.clone(), outcome: None, changes: Vec::new() };
-        let content = &mut self.entry(Key::Item(id), event, fresh).content;
+        let at = self.place(Key::Item(event.item?), event, fresh);
+        let content = &mut self.items[at].content;
         if let Content::Tool { call, .. } = content {
             *call = newest.clone();
         } else if let Content::Delegation { call, .. } = content {
             *call = Some(newest.clone());
         }
+        Some(Touched::at(at))
     }
 
-    fn tool_finished(&mut self, event: &Event, ended: &ToolOutcome) {
-        let Some(id) = event.item else { return };
-        let item = self.entry(Key::Item(id), event, unknown_tool);
+    fn tool_finished(&mut self, event: &Event, ended: &ToolOutcome) -> Option<Touched> {
+        let at = self.place(Key::Item(event.item?), event, unknown_tool);
+        let item = &mut self.items[at];
         if let Content::Delegation { outcome, end, .. } = &mut item.content {
             *outcome = Some(ended.clone());
             // The result is the last word; what the call said of it stands in until then.
             if end.is_none() || item.text.is_empty() {
                 item.text = event.text().to_owned();
             }
-            return;
+            return Some(Touched::at(at));
         }
         if let Content::Tool { outcome, .. } = &mut item.content {
             *outcome = Some(ended.clone());
         }
         item.text = event.text().to_owned();
         item.ended_at = Some(event.at);
+        Some(Touched::at(at))
     }
 
     /// A diff on a tool's item is what that tool changes; any other is a thing of its own.
-    fn diff(&mut self, event: &Event, newest: ToolStatus, newer: &[FileChange]) {
-        let Some(id) = event.item else { return };
+    fn diff(&mut self, event: &Event, newest: ToolStatus, newer: &[FileChange]) -> Option<Touched> {
         let fresh = || Content::Diff { status: newest, changes: newer.to_vec() };
-        let item = self.entry(Key::Item(id), event, fresh);
+        let at = self.place(Key::Item(event.item?), event, fresh);
+        let item = &mut self.items[at];
         match &mut item.content {
             Content::Tool { changes, .. } => *changes = newer.to_vec(),
             Content::Diff { status, changes } => {
@@ -411,10 +294,11 @@ impl Timeline {
             | Content::TurnEnd(_)
             | Content::Notice { .. } => {}
         }
+        Some(Touched::at(at))
     }
 
     /// A delegation on a tool's item takes its place: they are one thing.
-    fn delegation_started(&mut self, event: &Event, begun_now: &Delegation) {
+    fn delegation_started(&mut self, event: &Event, begun_now: &Delegation) -> Option<Touched> {
         let of = |call, outcome| Content::Delegation {
             delegation: begun_now.clone(),
             task: event.text().to_owned(),
@@ -422,8 +306,12 @@ impl Timeline {
             call,
             outcome,
         };
-        let Some(id) = event.item else { return self.items.push(begun(event, of(None, None))) };
-        let item = self.entry(Key::Item(id), event, || of(None, None));
+        let Some(id) = event.item else {
+            self.items.push(begun(event, of(None, None)));
+            return Some(Touched::at(self.items.len() - 1));
+        };
+        let at = self.place(Key::Item(id), event, || of(None, None));
+        let item = &mut self.items[at];
         let (call, outcome) = if let Content::Tool { call, outcome, .. } = &mut item.content {
             (Some(call.clone()), outcome.take())
         } else if let Content::Delegation { call, outcome, .. } = &mut item.content {
@@ -433,17 +321,19 @@ impl Timeline {
         };
         item.content = of(call, outcome);
         item.ended_at = None;
+        Some(Touched::at(at))
     }
 
-    fn delegation_finished(&mut self, event: &Event, ended: &DelegationEnd) {
-        let of = |item: &&mut Item| matches!(&item.content, Content::Delegation { delegation, .. } if delegation.child == ended.child);
-        if let Some(item) = self.items.iter_mut().rev().find(of) {
-            if let Content::Delegation { end, .. } = &mut item.content {
-                *end = Some(ended.clone());
-            }
-            item.text = event.text().to_owned();
-            item.ended_at = Some(event.at);
+    fn delegation_finished(&mut self, event: &Event, ended: &DelegationEnd) -> Option<Touched> {
+        let of = |item: &Item| matches!(&item.content, Content::Delegation { delegation, .. } if delegation.child == ended.child);
+        let at = self.items.iter().rposition(of)?;
+        let item = &mut self.items[at];
+        if let Content::Delegation { end, .. } = &mut item.content {
+            *end = Some(ended.clone());
         }
+        item.text = event.text().to_owned();
+        item.ended_at = Some(event.at);
+        Some(Touched::at(at))
     }
 }
 

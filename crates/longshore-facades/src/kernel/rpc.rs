@@ -4,8 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::call::CallResult;
-use super::input::CallInput;
+use crate::native::CallInput;
 use crate::problem::Problem;
 
 const PARSE_ERROR: i32 = -32700;
@@ -17,10 +16,10 @@ const OURS: i32 = -32000;
 
 /// A request of a client.
 #[derive(Debug)]
-pub(super) struct RpcRequest {
+pub(crate) struct RpcRequest {
     /// None for a notification, which gets no response.
     id: Option<Value>,
-    pub(super) method: String,
+    pub(crate) method: String,
     params: Option<Box<RawValue>>,
 }
 
@@ -41,7 +40,7 @@ fn even_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Err
 
 impl RpcRequest {
     /// Reads a request. The error is the response to an invalid request.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
         let invalid = |code, id, fault: String| {
             error(&id, code, &Problem::invalid(format!("this is not a JSON-RPC request: {fault}")))
         };
@@ -66,24 +65,21 @@ impl RpcRequest {
     }
 
     /// The parameters. The hub accepts parameters by name only.
-    pub(super) fn input(&self) -> CallInput<'_> {
+    pub(crate) fn input(&self) -> CallInput<'_> {
         CallInput::of_json(self.params.as_ref().map_or("{}", |params| params.get()))
     }
 
-    pub(super) fn answer(&self, answer: &CallResult) -> Option<String> {
-        self.json(&answer.json)
+    /// The response with a result that is JSON already.
+    pub(crate) fn answer(&self, json: &str) -> Option<String> {
+        self.id.as_ref().map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{json}}}"))
     }
 
-    pub(super) fn result(&self, result: &impl Serialize) -> Option<String> {
-        self.json(&json!(result).to_string())
-    }
-
-    fn json(&self, result: &str) -> Option<String> {
-        self.id.as_ref().map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}"))
+    pub(crate) fn result(&self, result: &impl Serialize) -> Option<String> {
+        self.answer(&json!(result).to_string())
     }
 
     /// The response with an error. JSON-RPC requires a number; the hub's own code is in `data.code`.
-    pub(super) fn problem(&self, problem: &Problem) -> Option<String> {
+    pub(crate) fn problem(&self, problem: &Problem) -> Option<String> {
         let code = match problem.code {
             "no_method" => NO_METHOD,
             "invalid_request" => INVALID_PARAMS,
@@ -93,7 +89,7 @@ impl RpcRequest {
     }
 }
 
-pub(super) fn notification(method: &str, params: &Value) -> String {
+pub(crate) fn notification(method: &str, params: &Value) -> String {
     json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string()
 }
 

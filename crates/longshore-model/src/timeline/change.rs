@@ -1,0 +1,71 @@
+//! What one event changed on the timeline. Facades translate changes: begin an item, append to it, settle it.
+
+use super::{Item, Timeline};
+use crate::event::Event;
+
+/// The change of one item by one event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ItemChange<'a> {
+    /// The item as it is now.
+    pub item: &'a Item,
+    /// Whether the event began the item.
+    pub began: bool,
+    /// The text that the event appended, if the item only grew.
+    pub grew: Option<&'a str>,
+}
+
+impl ItemChange<'_> {
+    /// Whether the item has its final content: it ended, or somebody answered it. An item may get its final content
+    /// more than once; the newest is right.
+    pub fn settled(&self) -> bool {
+        self.grew.is_none() && self.item.ended_at.is_some()
+    }
+}
+
+/// The item that an event touched.
+pub(super) struct Touched {
+    pub(super) at: usize,
+    /// Whether the item only grew.
+    pub(super) grew: bool,
+}
+
+impl Touched {
+    pub(super) fn at(at: usize) -> Self {
+        Self { at, grew: false }
+    }
+}
+
+impl Timeline {
+    /// The change that an event made. `before` is how many items there were.
+    pub(super) fn change<'a>(&'a self, event: &'a Event, before: usize, touched: &Touched) -> ItemChange<'a> {
+        ItemChange {
+            item: &self.items[touched.at],
+            began: touched.at >= before,
+            grew: touched.grew.then(|| event.text()),
+        }
+    }
+
+    /// The items that are not settled, and the last `newest` of the others: enough to fold what comes next, unless an
+    /// agent speaks once more of something that ended long ago. That begins anew.
+    pub fn window(&self, newest: usize) -> Self {
+        let settled = self.items.iter().filter(|item| item.ended_at.is_some()).count();
+        let mut skipped = settled.saturating_sub(newest);
+        let keep = |item: &Item| {
+            let keep = item.ended_at.is_none() || skipped == 0;
+            skipped -= usize::from(!keep);
+            keep
+        };
+        let kept: Vec<bool> = self.items.iter().map(keep).collect();
+        let mut place = 0;
+        let places: Vec<usize> = kept
+            .iter()
+            .map(|kept| {
+                place += usize::from(*kept);
+                place
+            })
+            .collect();
+        let index = self.index.iter().filter(|(_, at)| kept[**at]).map(|(key, at)| (*key, places[*at] - 1));
+        let items = self.items.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(item, _)| item.clone());
+        Self { head: self.head, items: items.collect(), index: index.collect() }
+    }
+}
