@@ -28,7 +28,7 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinSet};
 
 use super::answers::Nothing;
-use super::events::{json_of, with_raw};
+use super::events::with_raw;
 use super::params::SessionParams;
 use super::rpc::{RpcRequest, notification};
 use super::socket_methods::{self, SocketCall, SubscribeParams, Subscribed, Unsubscribed, Watching};
@@ -235,7 +235,7 @@ impl Link {
             Ok((frames, _share)) => {
                 let raw = subscription.of().with_raw();
                 for frame in frames.iter() {
-                    let event = json_of(frame, raw);
+                    let event = frame.line(raw);
                     self.feed([EVENT_BEGIN, &event, "}"].concat()).await?;
                 }
                 self.flush().await?;
