@@ -1,5 +1,6 @@
 //! A frame: an event and its JSON, encoded once, shared by the log and by all clients.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use crate::event::{Event, Raw};
@@ -45,6 +46,16 @@ impl Frame {
     /// The agent's own frame, if there was one.
     pub fn raw(&self) -> Option<&Raw> {
         self.raw.as_ref()
+    }
+
+    /// The public JSON on one line, with or without the agent's own frame. An agent's own frame may contain line
+    /// breaks. They mean nothing, because they are outside of strings: a JSON string cannot contain a line break.
+    pub fn line(&self, with_raw: bool) -> Cow<'_, str> {
+        if !with_raw {
+            return self.json().into();
+        }
+        let json = self.json_with_raw();
+        if json.contains(['\n', '\r']) { json.replace(['\n', '\r'], " ").into() } else { json.into() }
     }
 
     /// The event. A frame from the log decodes it on first use.

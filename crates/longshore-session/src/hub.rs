@@ -1,6 +1,7 @@
 //! The hub: everything that a facade may do, and the few things that an anchor needs.
 
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -34,6 +35,9 @@ use crate::tail::Tail;
 /// The number of changes of session rows that a listener may lag behind. Then the listener must list the
 /// sessions again.
 const CHANGES: usize = 256;
+
+/// Work for somebody else's task.
+type BoxFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The handle that facades hold. It is cheap to clone.
 #[derive(Clone)]
@@ -161,6 +165,15 @@ impl Hub {
                     drop(asked.send(answer));
                 }
             }
+        }
+    }
+
+    /// What an anchor calls with each of its messages. The future resolves as [`Hub::deliver`] returns.
+    pub fn mailbox(&self) -> impl Fn(FromAnchor) -> BoxFuture + Send + Sync + use<> {
+        let hub = self.clone();
+        move |message| {
+            let hub = hub.clone();
+            Box::pin(async move { hub.deliver(message).await })
         }
     }
 

@@ -15,7 +15,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::call::JsonAnswer;
-use super::events::json_of;
 
 /// The call succeeded and has nothing to report.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -128,7 +127,7 @@ pub struct EventPage {
 
 impl JsonAnswer for EventPage {
     fn to_json(&self) -> serde_json::Result<String> {
-        let events: Vec<_> = self.events.iter().map(|frame| json_of(frame, self.raw)).collect();
+        let events: Vec<_> = self.events.iter().map(|frame| frame.line(self.raw)).collect();
         let next = self.next.map_or_else(|| "null".to_owned(), |next| next.to_string());
         Ok(format!("{{\"events\":[{}],\"next\":{next},\"head\":{}}}", events.join(","), self.head))
     }

@@ -1,7 +1,6 @@
 //! The events of a session as streams: all events as NDJSON, or live events as server-sent events. The
 //! `Accept` header chooses.
 
-use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -66,7 +65,7 @@ async fn live(gate: &Gate, params: EventsParams) -> Result<Response, Problem> {
             Ok(Ok((frames, share))) => {
                 let mut text = String::new();
                 for frame in frames.iter() {
-                    let _ = write!(text, "id: {}\ndata: {}\n\n", frame.seq(), json_of(frame, params.raw));
+                    let _ = write!(text, "id: {}\ndata: {}\n\n", frame.seq(), frame.line(params.raw));
                 }
                 Bytes::from_owner(OutgoText::new(text, share))
             }
@@ -100,7 +99,7 @@ async fn all(gate: Gate, params: EventsParams) -> Result<Response, Problem> {
             room = bytes_of(&frames);
         };
         let Some(last) = frames.last().map(Frame::seq) else { return Ok::<_, GateError>(None) };
-        let text = frames.iter().flat_map(|frame| [json_of(frame, raw), "\n".into()]).collect();
+        let text = frames.iter().flat_map(|frame| [frame.line(raw), "\n".into()]).collect();
         Ok(Some((Bytes::from_owner(OutgoText::new(text, share)), (gate, account, last))))
     });
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(stream)).into_response())
@@ -108,14 +107,4 @@ async fn all(gate: Gate, params: EventsParams) -> Result<Response, Problem> {
 
 pub(super) fn with_raw(raw: bool) -> WithRaw {
     if raw { WithRaw::Yes } else { WithRaw::No }
-}
-
-/// The JSON of an event on one line. An agent's own frame may contain line breaks. They mean nothing, because
-/// they are outside of strings: a JSON string cannot contain a line break.
-pub(super) fn json_of(frame: &Frame, raw: bool) -> Cow<'_, str> {
-    if !raw {
-        return frame.json().into();
-    }
-    let json = frame.json_with_raw();
-    if json.contains(['\n', '\r']) { json.replace(['\n', '\r'], " ").into() } else { json.into() }
 }

@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::answers::Nothing;
 use super::call::Call;
-use super::events::{json_of, with_raw};
+use super::events::with_raw;
 use super::params::SessionParams;
 use super::socket_methods::{self, SocketCall, SubscribeParams, Subscribed, Unsubscribed, Watching};
 use crate::berth::Berth;
@@ -86,7 +86,7 @@ impl Protocol for NativeSocket {
     fn frames(&mut self, subscription: &Subscription, frames: &Frames, steps: &mut Steps) {
         let raw = subscription.with_raw();
         for frame in frames.iter() {
-            let event = json_of(frame, raw);
+            let event = frame.line(raw);
             steps.send([EVENT_BEGIN, &event, "}"].concat());
         }
     }

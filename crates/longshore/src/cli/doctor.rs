@@ -329,14 +329,7 @@ async fn agents_here(places: &Places) -> Vec<Finding> {
         ..AnchorConfig::default()
     };
     let hub = Hub::new(Arc::new(MemoryLog::default()));
-    let deliver_to = hub.clone();
-    let anchor = Anchor::start(
-        config,
-        Arc::new(move |message| {
-            let hub = deliver_to.clone();
-            Box::pin(async move { hub.deliver(message).await })
-        }),
-    );
+    let anchor = Anchor::start(config, Arc::new(hub.mailbox()));
     hub.attach(anchor.sender());
     let findings = match hub.agents().await {
         Ok(agents) => {

@@ -198,14 +198,7 @@ fn anchor_settings(config: &Config, reception: CallbackRegistry) -> Result<Ancho
 }
 
 fn start_anchor(hub: &Hub, settings: AnchorConfig) -> Anchor {
-    let deliver_to = hub.clone();
-    let anchor = Anchor::start(
-        settings,
-        Arc::new(move |message| {
-            let hub = deliver_to.clone();
-            Box::pin(async move { hub.deliver(message).await })
-        }),
-    );
+    let anchor = Anchor::start(settings, Arc::new(hub.mailbox()));
     hub.attach(anchor.sender());
     anchor
 }

@@ -81,14 +81,7 @@ impl ScenarioStage {
         };
         let calls_back = table::calls_back(&*found.agent, &config.settings[found.agent.name()]);
         let door = if calls_back { Some(StageDoor::open(&hub, &mut config).await?) } else { None };
-        let deliver_to = hub.clone();
-        let anchor = Anchor::start(
-            config,
-            Arc::new(move |message| {
-                let hub = deliver_to.clone();
-                Box::pin(async move { hub.deliver(message).await })
-            }),
-        );
+        let anchor = Anchor::start(config, Arc::new(hub.mailbox()));
         hub.attach(anchor.sender());
         let calls = offline.map(|offline| offline.calls);
         Ok(Self { folder, model, hub, tape, calls, anchor: Some(anchor), _serving: serving, _door: door })
