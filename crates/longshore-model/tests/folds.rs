@@ -9,7 +9,7 @@ use longshore_model::item::{
 };
 use longshore_model::lifecycle::{Sleep, TurnEnd, TurnOutcome};
 use longshore_model::session::Session;
-use longshore_model::timeline::Timeline;
+use longshore_model::timeline::{Content, Item, Timeline};
 use proptest::prelude::*;
 
 use crate::parents::pairs;
@@ -211,6 +211,51 @@ proptest! {
             timeline.apply(event);
         }
         prop_assert_eq!(timeline, Timeline::of(&events));
+    }
+
+    /// Whoever keeps a copy of the items, and applies to it what the changes say, has the timeline.
+    #[test]
+    fn the_changes_of_events_are_the_timeline(acts in proptest::collection::vec(act(), 0..60)) {
+        let events = play(&acts).events;
+        let mut timeline = Timeline::default();
+        let mut copy: Vec<Item> = Vec::new();
+        for event in &events {
+            let Some(change) = timeline.apply(event) else { continue };
+            let same = |item: &Item| item.seq == change.item.seq;
+            prop_assert_eq!(change.began, !copy.iter().any(same), "{:?}", event);
+            if change.began {
+                copy.push(change.item.clone());
+            } else {
+                let item = copy.iter_mut().find(|item| same(item)).unwrap();
+                match change.grew {
+                    Some(text) => item.text.push_str(text),
+                    None => *item = change.item.clone(),
+                }
+            }
+            prop_assert_eq!(change.settled(), change.item.ended_at.is_some(), "what grows has not ended");
+        }
+        prop_assert_eq!(copy, timeline.items);
+    }
+
+    #[test]
+    fn a_window_changes_as_the_whole_does(
+        acts in proptest::collection::vec(act(), 0..60), stop in 0usize..120, newest in 0usize..6,
+    ) {
+        let events = play(&acts).events;
+        let mut whole = Timeline::of(&events[..stop.min(events.len())]);
+        let mut window = whole.window(newest);
+        prop_assert!(window.items.iter().filter(|item| item.ended_at.is_some()).count() <= newest);
+        prop_assert!(window.items.iter().filter(|item| item.content == Content::TurnDiff).count() <= newest);
+        for event in &events[stop.min(events.len())..] {
+            let has = |timeline: &Timeline| timeline.items.iter().any(|item| item.id == event.item);
+            if event.item.is_some() && has(&whole) && !has(&window) {
+                // An agent speaks once more of what ended long ago.
+                break;
+            }
+            let change = whole.apply(event);
+            prop_assert_eq!(window.apply(event), change);
+            prop_assert_eq!(window.head, event.seq);
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use longshore_model::id::Seq;
 use longshore_model::info::Activity;
 use longshore_model::lifecycle::{Sleep, SleepCause};
 use longshore_model::session::GO_ON;
-use longshore_session::{Change, HubError, ResumedAll};
+use longshore_session::{Change, HubError, OpenRequest, ResumedAll};
 
 use crate::rig::{Rig, until};
 
@@ -174,4 +174,30 @@ async fn a_session_is_released_and_its_process_is_gone_when_that_returns() {
     stopped(&rig, session).await;
     released.await.unwrap().unwrap();
     assert_eq!(rig.hub.session(session).await.unwrap().activity, Activity::Sleeping);
+}
+
+/// A client that lost the answer asks again, perhaps while the first request is still under way.
+#[tokio::test]
+async fn a_request_with_a_key_opens_one_session_however_often_it_comes() {
+    let log = Arc::new(MemoryLog::default());
+    let mut rig = Rig::over(Arc::clone(&log));
+    let request = |key: &str| OpenRequest {
+        agent: "codex".to_owned(),
+        cwd: "/w".to_owned(),
+        key: Some(key.to_owned()),
+        ..OpenRequest::default()
+    };
+    let (one, two) = tokio::join!(rig.hub.open(request("a")), rig.hub.open(request("a")));
+    let session = one.unwrap().session_id;
+    assert_eq!(two.unwrap().session_id, session);
+    rig.launched().await;
+    rig.is_ready(session).await;
+    assert_eq!(rig.hub.open(request("a")).await.unwrap().session_id, session);
+    assert_ne!(rig.hub.open(request("b")).await.unwrap().session_id, session);
+
+    rig.hub.settle().await;
+    let rig = Rig::over(log);
+    assert_eq!(rig.hub.open(request("a")).await.unwrap().session_id, session, "also after a restart");
+    let sessions = rig.hub.sessions(SessionFilter { limit: 10, ..SessionFilter::default() }).await.unwrap();
+    assert_eq!(sessions.sessions.len(), 2);
 }

@@ -1,6 +1,6 @@
 //! What one event changed on the timeline. Facades translate changes: begin an item, append to it, settle it.
 
-use super::{Item, Timeline};
+use super::{Content, Item, Timeline};
 use crate::event::Event;
 
 /// The change of one item by one event.
@@ -48,10 +48,11 @@ impl Timeline {
     /// The items that are not settled, and the last `newest` of the others: enough to fold what comes next, unless an
     /// agent speaks once more of something that ended long ago. That begins anew.
     pub fn window(&self, newest: usize) -> Self {
-        let settled = self.items.iter().filter(|item| item.ended_at.is_some()).count();
-        let mut skipped = settled.saturating_sub(newest);
+        // The changes of a turn have no end of their own.
+        let settled = |item: &Item| item.ended_at.is_some() || item.content == Content::TurnDiff;
+        let mut skipped = self.items.iter().filter(|item| settled(item)).count().saturating_sub(newest);
         let keep = |item: &Item| {
-            let keep = item.ended_at.is_none() || skipped == 0;
+            let keep = skipped == 0 || !settled(item);
             skipped -= usize::from(!keep);
             keep
         };
