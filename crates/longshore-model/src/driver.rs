@@ -191,7 +191,7 @@ pub struct Output {
     /// Delegations: the session whose agent delegates, the agent's id of the call, and what the agent wants.
     pub delegates: Vec<(SessionId, String, DelegationRequest)>,
     /// Requests for files and processes. Each comes back as [`Input::WorkDone`], in any order.
-    pub works: Vec<HostRequest>,
+    pub host_requests: Vec<HostRequest>,
     /// The process is no longer needed: stop it, for this reason.
     pub finished: Option<String>,
 }

@@ -69,7 +69,7 @@ pub(crate) struct AgentTask {
     socket: Option<Socket>,
     recorder: Recorder,
     /// Handles files and commands for the driver.
-    workshop: HostIo,
+    host_io: HostIo,
     translator: Translator,
     pub(crate) outbox: Outbox,
     out: Output,
@@ -107,7 +107,7 @@ impl AgentTask {
             http,
             socket,
             recorder,
-            workshop: HostIo::under(mark),
+            host_io: HostIo::under(mark),
             translator,
             outbox: Outbox::new(Arc::clone(&job.deliver)),
             out: Output::default(),
@@ -136,7 +136,7 @@ impl AgentTask {
             }
             let tells = !self.process.is_full() && !self.socket.as_ref().is_some_and(Socket::is_full);
             let full = !tells || self.http.as_ref().is_some_and(Http::is_full);
-            let reads = self.outbox.is_empty() && tells && !self.workshop.is_full();
+            let reads = self.outbox.is_empty() && tells && !self.host_io.is_full();
             let hears = self.cause.is_none() && !full && self.heard < HEARD_WHILE_WAITING;
             let tick = if hears { self.next_tick() } else { None };
             let leaves = self.leaves_at();
@@ -161,7 +161,7 @@ impl AgentTask {
                     self.stop(Cause::Idle);
                 }
                 () = at(unheeded) => self.end_unheeded(),
-                (id, result) = self.workshop.next(), if hears && self.workshop.is_busy() => {
+                (id, result) = self.host_io.next(), if hears && self.host_io.is_busy() => {
                     self.translate(Input::WorkDone { id, result });
                 }
                 spoke = spoken(&mut self.http, reads), if self.http.is_some() && self.cause.is_none() => {
@@ -314,7 +314,7 @@ impl AgentTask {
             halt,
             mut requests,
             answers,
-            works,
+            host_requests,
             delegates,
             ended,
             finished,
@@ -349,8 +349,8 @@ impl AgentTask {
             Some(socket) => socket.tell(lines.drain(..)),
             None => self.process.tell(lines.drain(..)),
         }
-        for work in works {
-            self.workshop.begin(work);
+        for work in host_requests {
+            self.host_io.begin(work);
         }
         self.recorder.asked(&requests);
         if let Some(http) = &mut self.http {
@@ -380,7 +380,7 @@ impl AgentTask {
         }
         self.interrupts.said(session, draft.turn, &draft.body);
         if let Body::TurnFinished(end) = &draft.body {
-            self.workshop.turn_ends(session, end.outcome == TurnOutcome::Interrupted);
+            self.host_io.turn_ends(session, end.outcome == TurnOutcome::Interrupted);
         }
         self.outbox.say(session, draft);
     }

@@ -148,7 +148,7 @@ pub trait Player {
                 draft.raw = Some(recorded);
             }
         }
-        let looks = out.works.extract_if(.., |work| matches!(work.job, Job::Look { .. }));
+        let looks = out.host_requests.extract_if(.., |work| matches!(work.job, Job::Look { .. }));
         let looks: Vec<HostRequestId> = looks.map(|work| work.id).collect();
         self.note(&mut out);
         self.harness().take_down(out);

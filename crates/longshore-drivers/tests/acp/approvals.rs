@@ -377,10 +377,13 @@ fn every_request_is_answered() {
     // Even when there are too many of them.
     let mut harness = DriverHarness::in_turn();
     for id in 0..256 {
-        assert_eq!(harness.request(json!(id), "fs/read_text_file", json!({"path": "/w/a"})).works.len(), 1);
+        assert_eq!(
+            harness.request(json!(id), "fs/read_text_file", json!({"path": "/w/a"})).host_requests.len(),
+            1
+        );
     }
     let out = harness.request(json!(256), "fs/read_text_file", json!({"path": "/w/a"}));
-    assert!(out.works.is_empty() && only_line(&out)["error"]["code"] == -32603);
+    assert!(out.host_requests.is_empty() && only_line(&out)["error"]["code"] == -32603);
 
     let mut harness = DriverHarness::in_turn();
     let params = json!({"sessionId": "another", "path": "/w/a"});

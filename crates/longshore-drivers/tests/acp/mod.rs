@@ -3,12 +3,12 @@
 mod approvals;
 mod handshake;
 mod harness;
+mod host_requests;
 mod recordings;
 mod robustness;
 mod settings;
 mod tools;
 mod turns;
-mod works;
 
 use std::path::PathBuf;
 use std::sync::Arc;

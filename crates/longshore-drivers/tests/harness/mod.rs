@@ -51,7 +51,7 @@ impl<D: Driver> DriverHarness<D> {
     pub(crate) fn handle(&mut self, input: Input) -> Output {
         let mut out = Output::default();
         self.driver.handle(input, &mut Context { now: self.now, ids: &mut self.ids }, &mut out);
-        let looks = out.works.extract_if(.., |work| matches!(work.job, Job::Look { .. }));
+        let looks = out.host_requests.extract_if(.., |work| matches!(work.job, Job::Look { .. }));
         for HostRequest { id, job, .. } in looks.filter(|_| !self.blind).collect::<Vec<_>>() {
             let Job::Look { path } = job else { unreachable!("only looks were taken out") };
             let text = self.files.get(&path).cloned().map(HostReply::Read);

@@ -54,7 +54,7 @@ pub struct AcpPlayer {
     /// Sessions whose turn has ended, and whose next turn has not begun.
     rested: Vec<SessionId>,
     /// The driver's requests to the host after the last line.
-    works: Vec<HostRequestId>,
+    host_requests: Vec<HostRequestId>,
     /// What the agent waits for, by the ids of its requests.
     asked: HashMap<String, (SessionId, Awaited)>,
 }
@@ -183,7 +183,7 @@ impl Player for AcpPlayer {
         let is_answer = said.is_object() && said["method"].is_null() && !said["id"].is_null();
         if !is_answer {
             let before = self.stand.steps.len();
-            self.works.clear();
+            self.host_requests.clear();
             self.feed(Input::Line(original));
             return self.note_asked(&said, before);
         }
@@ -213,7 +213,7 @@ impl Player for AcpPlayer {
                 self.ours.push(Ours { id, method: method.to_owned(), native });
             }
         }
-        self.works.extend(out.works.iter().map(|work| work.id));
+        self.host_requests.extend(out.host_requests.iter().map(|work| work.id));
     }
 
     fn go_on(&mut self) {
@@ -239,7 +239,7 @@ impl AcpPlayer {
             turns: HashMap::new(),
             waiting: HashMap::new(),
             rested: Vec::new(),
-            works: Vec::new(),
+            host_requests: Vec::new(),
             asked: HashMap::new(),
         }
     }
@@ -330,7 +330,7 @@ impl AcpPlayer {
 
     fn note_asked(&mut self, said: &Value, before: usize) {
         let id = said["id"].to_string();
-        for work in std::mem::take(&mut self.works) {
+        for work in std::mem::take(&mut self.host_requests) {
             let method = said["method"].as_str().unwrap_or_default().to_owned();
             let session = self.stand.live.values().next().copied();
             if let Some(session) = session {

@@ -24,6 +24,7 @@ mod deferred_approvals;
 mod diffs;
 mod errors;
 mod handshake;
+mod host_requests;
 mod login;
 mod outputs;
 mod queries;
@@ -34,7 +35,6 @@ mod tools;
 mod turns;
 mod updates;
 mod usage;
-mod works;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -50,9 +50,9 @@ use serde_json::value::RawValue;
 use self::calls::AcpCall;
 use self::conversation::AcpConversation;
 use self::deferred_approvals::DeferredApproval;
+use self::host_requests::HostRequests;
 use self::requests::AcpRequests;
 pub(crate) use self::settings::mode_told;
-use self::works::Works;
 use super::rows::AcpRow;
 use super::wire::{AgentCapabilities, AuthMethod, Head, Place, RpcId, Tag, Updated};
 use crate::kit::{Pending, Phase, Scribe, WireError};
@@ -85,7 +85,7 @@ pub struct Acp {
     requests: AcpRequests,
     /// Approvals that wait for files or for a plan.
     held: Vec<DeferredApproval>,
-    works: Works,
+    host_requests: HostRequests,
     /// Lines of sessions that have no id yet, because some agents send notifications before their response.
     early: Vec<(String, Raw)>,
     /// The early lines of sessions that have their id now.
@@ -110,7 +110,7 @@ impl Acp {
             home: None,
             requests: AcpRequests::default(),
             held: Vec::new(),
-            works: Works::default(),
+            host_requests: HostRequests::default(),
             early: Vec::new(),
             timely: VecDeque::new(),
         }

@@ -88,7 +88,7 @@ impl Acp {
             refuse(&id, METHOD_NOT_FOUND, &format!("longshore does not answer {method}"), scribe);
             return Ok(());
         }
-        if self.requests.open.len() + self.works.open() >= OPEN_LIMIT {
+        if self.requests.open.len() + self.host_requests.open() >= OPEN_LIMIT {
             refuse(&id, INTERNAL_ERROR, "too many requests are open already", scribe);
             return Ok(());
         }
@@ -103,7 +103,7 @@ impl Acp {
         let understood = match method {
             "session/request_permission" => self.approval_requested(&id, &native, params, scribe),
             "elicitation/create" => self.elicits(&id, &native, params, scribe),
-            _ => self.works_for(&id, &native, method, params, scribe),
+            _ => self.host_request_for(&id, &native, method, params, scribe),
         };
         if let Err(error) = &understood {
             refuse(&id, INVALID_PARAMS, &format!("longshore does not understand this: {error}"), scribe);

@@ -248,7 +248,7 @@ impl Claude {
         let root = self.home.as_ref().map(|home| home.cwd.clone()).unwrap_or_default();
         let job = Job::Look { path: path.to_owned() };
         self.requests.held.insert(id, held);
-        scribe.out.works.push(HostRequest { id, session, root, job });
+        scribe.out.host_requests.push(HostRequest { id, session, root, job });
     }
 
     /// Handles a file that the anchor has read or cannot read. The driver now asks for the approval.
