@@ -128,6 +128,8 @@ async fn a_full_device_works_as_the_owner_does() {
     let mut socket = rig.socket_of(&token).await.unwrap();
     let opened = socket.call("open", json!({ "agent": "codex", "cwd": "/w/boat" })).await.unwrap();
     assert_eq!(opened["provider"], "codex");
+    let nowhere = rig.call("GET", "/api/v1/folders?path=boat").send().await;
+    assert_eq!(nowhere.problem(), (400, "invalid_request".to_owned()));
     let folders = socket.call("folders", json!({ "path": "/w" })).await.unwrap();
     assert_eq!(folders, json!({ "path": "/w", "parent": null, "folders": ["boat"], "recent": ["/w/boat"] }));
     let machines = socket.call("machines", json!({})).await.unwrap();

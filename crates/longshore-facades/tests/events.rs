@@ -75,8 +75,8 @@ async fn a_page_has_its_bounds() {
     let head = rig.get(&place).await.ok(200)["head"].as_u64().unwrap();
     assert_eq!(seqs(&rig.get(format!("{place}?limit=0")).await.ok(200)), [1]);
     assert_eq!(seqs(&rig.get(format!("{place}?limit=4000000000")).await.ok(200)).len() as u64, head);
-    let beyond = rig.get(format!("{place}?after=18446744073709551615")).await.ok(200);
-    assert_eq!((seqs(&beyond), &beyond["next"], &beyond["head"]), (vec![], &Value::Null, &json!(head)));
+    let beyond = rig.get(format!("{place}?after=18446744073709551615")).await;
+    assert_eq!(beyond.problem(), (409, "after_ahead".to_owned()));
     for query in ["after=-1", "after=x", "limit=x", "raw=1", "since=3", "after=99999999999999999999"] {
         let reply = rig.get(format!("{place}?{query}")).await;
         assert_eq!(reply.problem(), (400, "invalid_request".to_owned()), "{query}");
@@ -197,4 +197,18 @@ async fn a_live_stream_that_cannot_be_is_refused() {
     }
     let reply = sse(&format!("/api/v1/sessions/{nobody}/events")).send().await;
     assert_eq!(reply.problem(), (404, "unknown_session".to_owned()));
+}
+
+#[tokio::test]
+async fn whoever_asks_for_what_comes_after_the_end_learns_where_the_end_is() {
+    let mut rig = Rig::new().await;
+    let session = with_a_turn(&mut rig).await;
+    let head = rig.hub.session(session).await.unwrap().head.0;
+    let place = |after: u64| format!("/api/v1/sessions/{session}/events?after={after}");
+    for accept in ["application/json", "application/x-ndjson", "text/event-stream"] {
+        let ahead = rig.call("GET", place(head + 1)).header("accept", accept).send().await;
+        assert_eq!(ahead.problem(), (409, "after_ahead".to_owned()), "{accept}");
+        assert_eq!(ahead.json()["details"]["head"], head, "{accept}");
+    }
+    assert_eq!(rig.call("GET", place(head)).send().await.ok(200)["events"], json!([]));
 }

@@ -174,3 +174,31 @@ async fn a_full_queue_says_so() {
     assert_eq!(one_more.problem(), (409, "queue_full".to_owned()));
     assert_eq!(one_more.json()["retry"], true);
 }
+
+#[tokio::test]
+async fn what_no_agent_can_read_is_refused_before_it_is_in_the_log() {
+    let mut rig = Rig::new().await;
+    let (session, _) = rig.working().await;
+    let attachment = json!({ "type": "attachment", "mediaType": "image/png", "data": "!!!" });
+    let prompt = json!({ "content": [attachment] });
+    let sent = rig.call("POST", format!("/api/v1/sessions/{session}/prompts")).json(&prompt).send().await;
+    assert_eq!(sent.problem(), (400, "invalid_request".to_owned()));
+    let open = json!({ "agent": "codex", "cwd": "/w", "prompt": prompt["content"] });
+    let opened = rig.call("POST", "/api/v1/sessions").json(&open).send().await;
+    assert_eq!(opened.problem(), (400, "invalid_request".to_owned()));
+    assert_eq!(
+        rig.call("GET", "/api/v1/sessions").send().await.ok(200)["sessions"].as_array().unwrap().len(),
+        1
+    );
+}
+
+#[tokio::test]
+async fn a_prompt_has_one_place_in_the_queue() {
+    let mut rig = Rig::new().await;
+    let (session, _) = rig.working().await;
+    let mut socket = rig.socket().await;
+    let waits = socket.call("prompt", json!({ "session": session, "content": "later" })).await.unwrap();
+    let twice = json!({ "queue": [waits["prompt"], waits["prompt"]] });
+    let ordered = rig.call("PATCH", format!("/api/v1/sessions/{session}")).json(&twice).send().await;
+    assert_eq!(ordered.problem(), (400, "invalid_request".to_owned()));
+}

@@ -120,6 +120,9 @@ fn answer(query: &Query) -> Result<Answer, String> {
             Ok(Answer::WorkTree(fault))
         }
         Query::RecordSize(_) => Ok(Answer::RecordSize(None)),
+        Query::Folders(FoldersQuery { path }) if path.as_deref() == Some("boat") => {
+            Err("`boat` is not an absolute path".to_owned())
+        }
         Query::Folders(FoldersQuery { path }) => {
             let path = path.clone().unwrap_or_else(|| "/home/dev".to_owned());
             Ok(Answer::Folders(Folders { path, parent: None, folders: vec!["boat".to_owned()] }))

@@ -20,7 +20,7 @@ pub struct McpServer {
 /// The value `${NAME}` in `env` or `headers` stands for a variable of the anchor's environment. So the log
 /// holds the name, not the secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "an MCP server needs a `command` or a `url`")]
 pub enum McpTransport {
     /// A program that the agent starts, and that talks over its pipes.
     Stdio {

@@ -81,7 +81,11 @@ impl Hub {
 
     /// The folders in a folder of the anchor's machine. Without a path: in the folder where people begin.
     pub async fn folders(&self, path: Option<String>) -> Result<Folders, HubError> {
-        self.ask(FoldersQuery { path }).await
+        match self.ask(FoldersQuery { path }).await {
+            // The machine answered: it is the path that nobody can list.
+            Err(HubError::Anchor(fault)) => Err(HubError::Invalid(fault)),
+            answer => answer,
+        }
     }
 
     /// The work trees that were used last, the latest first.

@@ -359,7 +359,10 @@ impl Hub {
         limit: usize,
         raw: WithRaw,
     ) -> Result<Vec<Frame>, HubError> {
-        self.head(session).await?;
+        let head = self.head(session).await?;
+        if after > head {
+            return Err(HubError::Ahead { after, head });
+        }
         Ok(self.inner.journal.read(session, after, limit, raw).await?)
     }
 

@@ -1,6 +1,7 @@
 //! Checks of a client's parameters, before the hub acts on them.
 
-use longshore_model::command::{Prompt, Refusal};
+use data_encoding::BASE64;
+use longshore_model::command::{Attachment, AttachmentSource, Prompt, Refusal};
 use longshore_session::HubError;
 use serde_json::Value;
 
@@ -36,6 +37,20 @@ fn fits(value: &Value, left: usize) -> bool {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
         Value::Array(values) => left > 0 && values.iter().all(|value| fits(value, left - 1)),
         Value::Object(fields) => left > 0 && fields.values().all(|value| fits(value, left - 1)),
+    }
+}
+
+/// Checks that the content of attachments is what agents can read. What is in the log goes to the model with every turn.
+pub(super) fn attachments(attachments: &[Attachment]) -> Result<(), Problem> {
+    let is_base64 = |attachment: &&Attachment| match &attachment.source {
+        AttachmentSource::Data(data) => BASE64.decode(data.as_bytes()).is_ok(),
+        AttachmentSource::Path(_) | AttachmentSource::Url(_) => true,
+    };
+    match attachments.iter().all(|attachment| is_base64(&attachment)) {
+        true => Ok(()),
+        false => Err(Problem::invalid(
+            "the `data` of an attachment is not base64 (with padding, without line breaks)",
+        )),
     }
 }
 

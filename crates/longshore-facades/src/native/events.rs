@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, stream};
 use longshore_model::frame::Frame;
 use longshore_model::id::Seq;
-use longshore_session::{PAGE_BYTES, WithRaw};
+use longshore_session::{HubError, PAGE_BYTES, WithRaw};
 use tracing::warn;
 
 use super::call::unreadable;
@@ -84,6 +84,9 @@ async fn live(gate: &Gate, params: EventsParams) -> Result<Response, Problem> {
 async fn all(gate: Gate, params: EventsParams) -> Result<Response, Problem> {
     let EventsParams { session, after, raw, .. } = params;
     let head = gate.session(session).await?.head;
+    if after > head {
+        return Err(HubError::Ahead { after, head }.into());
+    }
     let account = gate.outgo();
     let stream = stream::try_unfold((gate, account, after), move |(gate, account, after)| async move {
         if after >= head {

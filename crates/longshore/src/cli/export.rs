@@ -22,7 +22,7 @@ use crate::client::Client;
 pub(super) struct Export {
     /// The session: its id or a part of it; `-`, or no session, means the latest one
     session: Option<String>,
-    /// The file to write; without it, stdout
+    /// The file to write; without it, or with `-`, stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -32,10 +32,10 @@ impl Export {
         let mut client = connect::hub().await?;
         let session = connect::session(&mut client, self.session.as_deref()).await?;
         let mut out: Box<dyn Write> = match &self.output {
-            Some(path) => Box::new(std::io::BufWriter::new(
+            Some(path) if path.as_os_str() != "-" => Box::new(std::io::BufWriter::new(
                 private::create(path).with_context(|| format!("cannot write {}", path.display()))?,
             )),
-            None => Box::new(std::io::stdout().lock()),
+            Some(_) | None => Box::new(std::io::stdout().lock()),
         };
         writeln!(out, "{}", json!({ "longshore": 1, "session": session }))?;
         pages(&mut client, session.session_id, true, |json, _| Ok(writeln!(out, "{json}")?)).await?;

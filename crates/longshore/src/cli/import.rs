@@ -1,6 +1,8 @@
 //! `longshore import`: imports a file that `export` wrote; or imports conversations from the agents' own
 //! records.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -14,6 +16,8 @@ use super::connect;
 use super::terminal::{put_line, say};
 use crate::render::clean::clean;
 
+/// The longest first line of an export: the session, without its events.
+const HEAD_BYTES: u64 = 1 << 20;
 /// How many events are handed over at once.
 const AT_ONCE: usize = 500;
 /// And how many bytes of them.
@@ -35,12 +39,15 @@ pub(super) struct Import {
 impl Import {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let Some(file) = self.file else { return look_for_past(as_json).await };
-        let text = match file.to_str() {
-            Some("-") => std::io::read_to_string(std::io::stdin())?,
-            _ => std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?,
+        let unreadable = || format!("cannot read {}", file.display());
+        let mut from: Box<dyn BufRead> = match file.to_str() {
+            Some("-") => Box::new(std::io::stdin().lock()),
+            _ => Box::new(BufReader::new(File::open(&file).with_context(unreadable)?)),
         };
-        let mut lines = text.lines();
-        let head: Value = lines.next().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
+        // Only an export is read as a whole; another file may have no end.
+        let mut head = String::new();
+        let first = from.by_ref().take(HEAD_BYTES).read_line(&mut head);
+        let head: Value = first.ok().and_then(|_| serde_json::from_str(&head).ok()).unwrap_or_default();
         if head["longshore"] != 1 {
             bail!(
                 "this file is not an export of Longshore: its first line must be {{\"longshore\":1,...}}; make one with `longshore export`"
@@ -57,12 +64,13 @@ impl Import {
         let (mut count, mut taken) = (0, Value::Null);
         let mut part: Vec<Box<RawValue>> = Vec::new();
         let mut bytes = 0;
-        let mut lines = lines.peekable();
+        let mut lines = from.lines().peekable();
         while let Some(line) = lines.next() {
+            let line = line.with_context(unreadable)?;
             count += 1;
             bytes += line.len();
             part.push(
-                RawValue::from_string(line.to_owned())
+                RawValue::from_string(line)
                     .with_context(|| format!("line {} is not JSON; export the session again", count + 1))?,
             );
             let done = lines.peek().is_none();

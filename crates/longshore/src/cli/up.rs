@@ -145,6 +145,9 @@ pub(super) fn start_logging() {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
+        // The library would print its own failure to stderr, and end the thread that logs if that fails as well. A hub
+        // whose log nobody takes goes on.
+        .log_internal_errors(false)
         .init();
 }
 

@@ -206,6 +206,8 @@ async fn a_wire_is_recorded_and_replayed() {
 #[tokio::test]
 async fn completions_and_help_know_the_verbs() {
     let rig = Rig::with(json!([])).await;
+    let endless = err(&longshore(&rig, &["import", "/dev/zero"]).await);
+    assert!(endless.contains("not an export of Longshore"), "{endless}");
     let import = out(&longshore(&rig, &["import", "--help"]).await);
     assert!(import.contains("past conversations") && import.contains("watch_past"), "{import}");
     for shell in ["bash", "zsh", "fish"] {

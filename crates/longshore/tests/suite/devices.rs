@@ -25,6 +25,13 @@ impl Home {
     async fn with(flags: &[&str]) -> Self {
         let mut home = Self { folder: TempDir::new().unwrap(), hub: None, url: String::new() };
         let log = std::fs::File::create(home.folder.path().join("hub.log")).unwrap();
+        home.start(flags, log).await;
+        home
+    }
+
+    /// Starts the hub of this home, or starts it again. The hub prints into this file.
+    async fn start(&mut self, flags: &[&str], log: std::fs::File) {
+        let home = self;
         let mut up = home.longshore(&["up"]);
         let mut hub = up.args(flags).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
         let mut pace = tokio::time::interval(Duration::from_millis(5));
@@ -41,7 +48,13 @@ impl Home {
         };
         home.url = tokio::time::timeout(WITHIN, up).await.expect("the hub did not come up");
         home.hub = Some(hub);
-        home
+    }
+
+    /// Ends the hub as a person does.
+    async fn stop(&mut self) {
+        self.says(&["down"]).await;
+        let ended = self.hub.take().unwrap().wait_with_output();
+        tokio::time::timeout(WITHIN, ended).await.expect("the hub did not end").unwrap();
     }
 
     fn data(&self) -> PathBuf {
@@ -95,6 +108,27 @@ impl Home {
         tcp.read_to_string(&mut answer).await.unwrap();
         serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
     }
+}
+
+/// The disk with the log is full, or nobody reads the pipe: what the hub would say about a call is lost, the call is not.
+#[tokio::test]
+async fn a_hub_whose_log_nobody_takes_revokes_and_pairs_and_ends_as_always() {
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut home = Home { folder: TempDir::new().unwrap(), hub: None, url: String::new() };
+    let flags = ["--bind", "127.0.0.1:0"];
+    home.start(&flags, full()).await;
+    let made: Value = serde_json::from_str(&home.says(&["pair", "--json"]).await).unwrap();
+    let paired = home.consume(&made["code"]).await;
+    let token = paired["token"].as_str().unwrap();
+    assert!(Client::connect(&home.url, token).await.is_ok());
+    assert_eq!(home.says(&["devices", "revoke", "Ada's phone"]).await, "Ada's phone is revoked");
+    home.says(&["token", "rotate"]).await;
+    home.stop().await;
+    assert!(!home.data().join("hub.json").exists(), "it ended in order");
+    home.start(&flags, full()).await;
+    let back = Client::connect(&home.url, token).await.err().unwrap().to_string();
+    assert!(back.contains("revoked"), "{back}");
+    home.stop().await;
 }
 
 #[tokio::test]

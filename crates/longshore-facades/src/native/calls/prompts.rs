@@ -15,7 +15,9 @@ use crate::problem::Problem;
 pub(super) async fn prompt(gate: Gate, params: PromptParams) -> Result<PromptReceipt, Problem> {
     let PromptParams { session, content, key, when } = params;
     check::name("key", key.as_deref())?;
-    match gate.command(session, Command::Prompt(content.into_prompt(key, when))).await? {
+    let prompt = content.into_prompt(key, when);
+    check::attachments(&prompt.attachments)?;
+    match gate.command(session, Command::Prompt(prompt)).await? {
         Reply::Prompted { prompt, turn, seq } => Ok(PromptReceipt { prompt, turn, seq }),
         Reply::Done | Reply::Decided(_) | Reply::Answered(_) => Err(Problem::our_fault()),
     }

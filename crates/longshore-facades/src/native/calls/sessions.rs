@@ -1,5 +1,7 @@
 //! Sessions: opening, changing and ending them.
 
+use std::collections::BTreeSet;
+
 use longshore_model::command::Command;
 use longshore_model::id::SessionId;
 use longshore_model::info::{SessionInfo, Status};
@@ -34,6 +36,7 @@ pub(super) async fn open(gate: Gate, params: OpenParams) -> Result<SessionInfo, 
     // The same request again sends its prompt only once.
     let prompt = prompt.map(|content| content.into_prompt(key.clone(), Default::default()));
     if let Some(prompt) = &prompt {
+        check::attachments(&prompt.attachments)?;
         // The check comes before the session exists, so that a refused prompt leaves no empty session behind.
         check::first_prompt(&gate, &agent, prompt).await?;
     }
@@ -55,6 +58,9 @@ pub(super) async fn update(gate: Gate, params: UpdateParams) -> Result<SessionIn
     check::name("title", title.as_deref())?;
     check::name("model", model.as_deref())?;
     check::name("effort", effort.as_deref())?;
+    if queue.as_ref().is_some_and(|order| order.iter().collect::<BTreeSet<_>>().len() < order.len()) {
+        return Err(Problem::invalid("`queue` names a prompt twice"));
+    }
     let commands = [
         queue.map(|order| Command::Reorder { order }),
         mode.map(Command::SetMode),
