@@ -6,6 +6,7 @@ use axum::middleware;
 use axum::response::Response;
 
 use crate::auth;
+use crate::chunks;
 use crate::problem::Problem;
 use crate::router::App;
 
@@ -22,7 +23,12 @@ pub struct Facade {
 }
 
 /// All facades.
-pub const FACADES: &[Facade] = &[];
+pub const FACADES: &[Facade] = &[chunks::FACADE];
+
+/// Whether the routes with this path change nothing, although their verb would.
+pub(crate) fn only_looks(path: &str) -> bool {
+    chunks::LOOKS.contains(&path)
+}
 
 impl Facade {
     pub(crate) fn routes(&'static self, app: &App) -> Router<App> {
