@@ -42,7 +42,8 @@ fn taken_out(mut request: Request<Body>) -> Result<Request<Body>, Problem> {
     }
     let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
     let uri: Uri = format!("/{path}{query}").parse().map_err(|_| Problem::no_route())?;
-    let mut bearer = HeaderValue::try_from(format!("Bearer {}", decoded(token))).map_err(|_| Problem::wrong_token())?;
+    let mut bearer =
+        HeaderValue::try_from(format!("Bearer {}", decoded(token))).map_err(|_| Problem::wrong_token())?;
     bearer.set_sensitive(true);
     *request.uri_mut() = uri;
     let headers = request.headers_mut();
@@ -56,5 +57,8 @@ fn taken_out(mut request: Request<Body>) -> Result<Request<Body>, Problem> {
 /// A part of a path without its escapes. It is no form, so a plus is a plus.
 fn decoded(part: &str) -> String {
     let escaped = part.replace('+', "%2B").replace('&', "%26");
-    form_urlencoded::parse(format!("t={escaped}").as_bytes()).map(|(_, value)| value.into_owned()).next().unwrap_or_default()
+    form_urlencoded::parse(format!("t={escaped}").as_bytes())
+        .map(|(_, value)| value.into_owned())
+        .next()
+        .unwrap_or_default()
 }

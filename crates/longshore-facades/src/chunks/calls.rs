@@ -70,7 +70,8 @@ async fn folder(gate: &Gate, projects: &[String]) -> Result<String, Problem> {
     }
     let recent = gate.recent_folders().await?;
     let last = |path: &String| path.trim_end_matches('/').rsplit('/').next().map(str::to_owned);
-    let known = projects.iter().find_map(|project| recent.iter().find(|path| last(path).as_ref() == Some(project)));
+    let known =
+        projects.iter().find_map(|project| recent.iter().find(|path| last(path).as_ref() == Some(project)));
     match (known.or(recent.first()), projects.is_empty() || recent.is_empty()) {
         (Some(path), _) => Ok(path.clone()),
         (None, _) => Ok(gate.folders(None).await?.path),
@@ -223,7 +224,11 @@ fn fits_into_path(name: &str) -> bool {
 }
 
 /// Stops the turn with this name, or whatever runs.
-pub(super) async fn stop(gate: &Gate, session: SessionId, name: Option<&str>) -> Result<&'static str, Problem> {
+pub(super) async fn stop(
+    gate: &Gate,
+    session: SessionId,
+    name: Option<&str>,
+) -> Result<&'static str, Problem> {
     gate.check(crate::auth::Access::Act)?;
     let wanted = match name {
         Some(name) => find(gate, session, name).await?.map(|start| start.turn),

@@ -31,8 +31,14 @@ pub(super) fn read(headers: &HeaderMap, body: &[u8]) -> Result<MessageBody, Stri
 impl MessageBody {
     /// The text for the agent.
     pub(super) fn text(&self) -> String {
-        let named: Vec<&str> =
-            self.request.node_ids.iter().flatten().map(|node| node.name.as_str()).filter(|name| !name.is_empty()).collect();
+        let named: Vec<&str> = self
+            .request
+            .node_ids
+            .iter()
+            .flatten()
+            .map(|node| node.name.as_str())
+            .filter(|name| !name.is_empty())
+            .collect();
         match named.is_empty() {
             true => self.request.content.clone(),
             false => format!("{}\n\nAbout: {}", self.request.content, named.join(", ")),
@@ -134,7 +140,12 @@ fn part_of<'a>(head: &str, data: &'a [u8]) -> Option<Part<'a>> {
     };
     let disposition = header("content-disposition")?;
     let name = quoted(disposition, "name")?;
-    Some(Part { name, file: quoted(disposition, "filename"), kind: header("content-type").map(str::to_owned), data })
+    Some(Part {
+        name,
+        file: quoted(disposition, "filename"),
+        kind: header("content-type").map(str::to_owned),
+        data,
+    })
 }
 
 /// A parameter of a header. A quote in it is written as `\"` or `%22`.
@@ -184,10 +195,19 @@ mod tests {
         for end in 0..FORM.len() - 4 {
             assert!(read_form(&FORM[..end]).is_err(), "{end}");
         }
-        for odd in [&b"--XX"[..], b"", b"--XX\r\n\r\n\r\nx\r\n--XX--", b"--XX\r\nContent-Disposition: form-data\r\n\r\n\r\n--XX--"] {
+        for odd in [
+            &b"--XX"[..],
+            b"",
+            b"--XX\r\n\r\n\r\nx\r\n--XX--",
+            b"--XX\r\nContent-Disposition: form-data\r\n\r\n\r\n--XX--",
+        ] {
             assert!(read_form(odd).is_err(), "{odd:?}");
         }
-        let many = [b"--XX\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\r\n".repeat(65).as_slice(), b"--XX--"].concat();
+        let many = [
+            b"--XX\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\r\n".repeat(65).as_slice(),
+            b"--XX--",
+        ]
+        .concat();
         assert!(read_form(&many).unwrap_err().contains("64"));
         assert!(read(&HeaderMap::new(), b"hi").is_err());
     }

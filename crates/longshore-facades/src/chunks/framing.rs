@@ -65,7 +65,8 @@ impl Framing {
     /// Writes an object. `seq` is the last event that is part of it.
     pub(crate) fn write(self, text: &mut String, seq: Seq, object: &ChatMessageResponse) {
         let ChatMessageResponse { message, citations, tool_calls, thinking } = object;
-        let twice = NamedTwice { message, response: message, citations, tool_calls, thinking: thinking.as_deref() };
+        let twice =
+            NamedTwice { message, response: message, citations, tool_calls, thinking: thinking.as_deref() };
         // These types have no value that JSON cannot say.
         match self {
             Framing::Bare => text.push_str(&serde_json::to_string(object).unwrap_or_default()),

@@ -63,18 +63,27 @@ impl Answer {
         match &item.content {
             Content::Message { .. } if !item.text.is_empty() => self.message.push(item.text.clone()),
             Content::Reasoning { .. } if !item.text.is_empty() => self.thinking.push(item.text.clone()),
-            Content::Tool { .. } | Content::Delegation { .. } | Content::Diff { .. } | Content::Plan { .. } => {
+            Content::Tool { .. }
+            | Content::Delegation { .. }
+            | Content::Diff { .. }
+            | Content::Plan { .. } => {
                 let unfinished = || tools::begun(item).map(|begun| tools::given_up(&begun));
                 self.calls.extend(tools::ended(item).or_else(unfinished));
                 self.citations.add(item, &info.cwd);
             }
-            Content::Approval { .. } | Content::Question { .. } | Content::Notice { .. } | Content::TurnEnd(_) => {
+            Content::Approval { .. }
+            | Content::Question { .. }
+            | Content::Notice { .. }
+            | Content::TurnEnd(_) => {
                 // A notice between turns is nobody's answer.
                 if item.turn.is_some() {
                     self.message.extend(words::sentences(item, place));
                 }
             }
-            Content::Message { .. } | Content::Reasoning { .. } | Content::UserMessage { .. } | Content::TurnDiff => {}
+            Content::Message { .. }
+            | Content::Reasoning { .. }
+            | Content::UserMessage { .. }
+            | Content::TurnDiff => {}
         }
         let is_empty = self.message.is_empty() && self.thinking.is_empty() && self.calls.is_empty();
         if self.first.is_none() && !is_empty {
@@ -121,7 +130,11 @@ fn human(
         status: "ACTIVE",
         citations: Arc::default(),
         has_attachments: !attachments.is_empty(),
-        attachments: attachments.iter().enumerate().map(|(at, attached)| attachment(id, at, attached)).collect(),
+        attachments: attachments
+            .iter()
+            .enumerate()
+            .map(|(at, attached)| attachment(id, at, attached))
+            .collect(),
         tool_calls: Vec::new(),
         thinking: None,
     }

@@ -16,6 +16,13 @@ mod turn;
 mod wire;
 mod words;
 
+#[cfg(test)]
+#[path = "../../../longshore-model/tests/stage.rs"]
+#[allow(dead_code)]
+mod stage;
+#[cfg(test)]
+mod tests;
+
 use axum::Router;
 
 use crate::facade::Facade;

@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::wire::{
-    AgentRequest, ConversationInfoResponse, CreateConversation, MessageQuery, PageQuery, RenameRequest, StopQuery,
-    TaskStatus,
+    AgentRequest, ConversationInfoResponse, CreateConversation, MessageQuery, PageQuery, RenameRequest,
+    StopQuery, TaskStatus,
 };
 use super::{calls, form};
 use crate::auth::Access;
@@ -67,7 +67,8 @@ pub(super) fn routes() -> Router<App> {
 async fn create(gate: Gate, body: Bytes) -> Answer {
     let request: CreateConversation = read(&body)?;
     let opened = calls::create(&gate, request).await?;
-    let made = json!({ "message": "Conversation created successfully.", "conversation_id": opened.session_id });
+    let made =
+        json!({ "message": "Conversation created successfully.", "conversation_id": opened.session_id });
     Ok(Json(made).into_response())
 }
 
@@ -173,11 +174,7 @@ async fn task_status(gate: Gate, Path(id): Path<String>) -> Answer {
     Ok(Json(status).into_response())
 }
 
-async fn stop(
-    gate: Gate,
-    Path(id): Path<String>,
-    query: Result<Query<StopQuery>, QueryRejection>,
-) -> Answer {
+async fn stop(gate: Gate, Path(id): Path<String>, query: Result<Query<StopQuery>, QueryRejection>) -> Answer {
     let Query(StopQuery { session_id }) = query?;
     let said = calls::stop(&gate, calls::conversation(&id)?, session_id.as_deref()).await?;
     Ok(success(said))

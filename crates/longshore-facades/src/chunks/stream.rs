@@ -66,7 +66,8 @@ impl TurnStream {
                 piece = turn.next() => Ok(piece.map(|piece| (piece, (turn, dismissed)))),
             }
         });
-        let headers = [(header::CONTENT_TYPE, kind), (header::HeaderName::from_static("x-accel-buffering"), "no")];
+        let headers =
+            [(header::CONTENT_TYPE, kind), (header::HeaderName::from_static("x-accel-buffering"), "no")];
         (headers, Body::from_stream(pieces)).into_response()
     }
 
@@ -78,7 +79,9 @@ impl TurnStream {
                 Ok((frames, _share)) => {
                     for frame in frames.iter() {
                         match frame.event() {
-                            Ok(event) => self.reader.read(&event).into_iter().for_each(|next| whole.settle(next)),
+                            Ok(event) => {
+                                self.reader.read(&event).into_iter().for_each(|next| whole.settle(next))
+                            }
                             Err(error) => whole.settle(self.reader.broken(&error.to_string())),
                         }
                     }

@@ -23,11 +23,12 @@ const PLAN: &str = "update_plan";
 pub(super) fn begun(item: &Item) -> Option<ToolCallResponse> {
     match &item.content {
         Content::Tool { call, .. } if call.kind == ToolKind::Delegate => {
-            Some(delegation_begun(item, SUBAGENT, task_of(call), arguments(call)))
+            Some(delegation_begun(item, delegate_of(call), task_of(call), arguments(call)))
         }
         Content::Tool { call, .. } => Some(tool_begun(item, call)),
         Content::Delegation { delegation, task, .. } => {
-            let arguments = json!({ "task": cut(task).text, "agent": delegation.agent, "session": delegation.child });
+            let arguments =
+                json!({ "task": cut(task).text, "agent": delegation.agent, "session": delegation.child });
             Some(delegation_begun(item, &delegate(delegation), task, arguments))
         }
         Content::Diff { changes, .. } => {
@@ -72,7 +73,12 @@ fn tool_begun(item: &Item, call: &ToolCall) -> ToolCallResponse {
 pub(super) fn part(item: &Item, piece: &str) -> Option<ToolCallResponse> {
     let begun = begun(item)?;
     let tool_call_details = ToolCallDetails::default();
-    Some(ToolCallResponse { stream_part: Some(piece.to_owned()), is_complete: false, tool_call_details, ..begun })
+    Some(ToolCallResponse {
+        stream_part: Some(piece.to_owned()),
+        is_complete: false,
+        tool_call_details,
+        ..begun
+    })
 }
 
 /// The call as it ended; none for what is no call, or has not ended.
@@ -84,7 +90,7 @@ pub(super) fn ended(item: &Item) -> Option<ToolCallResponse> {
                 ToolStatus::Failed => TurnOutcome::Failed,
                 ToolStatus::Declined | ToolStatus::Cancelled => TurnOutcome::Interrupted,
             };
-            Some(delegation_ended(item, SUBAGENT, how))
+            Some(delegation_ended(item, delegate_of(call), how))
         }
         Content::Tool { call, outcome: Some(outcome), .. } => Some(tool_ended(item, call, outcome)),
         Content::Delegation { delegation, end: Some(end), .. } => {
@@ -190,6 +196,11 @@ fn name(call: &ToolCall) -> String {
     if call.name.is_empty() { "tool".to_owned() } else { call.name.clone() }
 }
 
+/// The name of a call of a sub-agent. Clients know one by how its name begins.
+fn delegate_of(call: &ToolCall) -> &str {
+    if call.name.starts_with("delegate_to_") { &call.name } else { SUBAGENT }
+}
+
 /// The task that an agent gives to a sub-agent of its own.
 fn task_of(call: &ToolCall) -> &str {
     let texts = ["prompt", "task", "task_description", "description"].iter();
@@ -230,7 +241,9 @@ fn arguments(call: &ToolCall) -> Value {
     let input = match &call.input {
         Value::Null => return Value::Null,
         Value::Object(_) => call.input.clone(),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => json!({ "input": call.input }),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            json!({ "input": call.input })
+        }
     };
     let mut input = input;
     shorten(&mut input);

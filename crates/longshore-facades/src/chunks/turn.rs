@@ -128,7 +128,10 @@ impl Voice {
                 let piece = self.thinking.follow(change)?;
                 Some(self.object(String::new(), Some(piece), Vec::new()))
             }
-            Content::Tool { .. } | Content::Delegation { .. } | Content::Diff { .. } | Content::Plan { .. } => {
+            Content::Tool { .. }
+            | Content::Delegation { .. }
+            | Content::Diff { .. }
+            | Content::Plan { .. } => {
                 let calls = self.call(change, event);
                 (!calls.is_empty()).then(|| self.object(String::new(), None, calls))
             }

@@ -19,7 +19,9 @@ pub(super) fn sentence(item: &Item, place: &str) -> Option<String> {
             Some(requested(request, &item.text, place))
         }
         Content::Approval { decision: Some(decision), .. } => Some(decided(decision)),
-        Content::Question { request, answer: None, expired: None } => Some(question(request, &item.text, place)),
+        Content::Question { request, answer: None, expired: None } => {
+            Some(question(request, &item.text, place))
+        }
         Content::Question { answer: Some(answer), .. } => Some(answered(answer)),
         Content::Approval { expired: Some(why), .. } | Content::Question { expired: Some(why), .. } => {
             Some(format!("*Nobody needs to answer any more: {}*", line(why)))
@@ -82,7 +84,8 @@ fn requested(request: &ApprovalRequest, reason: &str, place: &str) -> String {
     let what = match &request.subject {
         Subject::Command { command, .. } => format!("run a command\n\n{}", command_block(command)),
         Subject::Edit { changes, .. } => {
-            let paths: Vec<String> = changes.iter().map(|change| format!("- {}", line(&change.path))).collect();
+            let paths: Vec<String> =
+                changes.iter().map(|change| format!("- {}", line(&change.path))).collect();
             format!("change files\n\n{}", paths.join("\n"))
         }
         Subject::Tool { name, input } => {
