@@ -224,13 +224,13 @@ async fn an_approval_that_is_decided_elsewhere_lets_the_stream_go_on() {
     assert!(so_far.contains(&place) && so_far.contains("make"), "{so_far}");
     assert_eq!(active(&rig, session).await.status, 200, "it goes on");
     let decide = json!({ "decision": "allow_once" });
-    rig.call("POST", format!("/api/v1/approvals/{approval}/decide")).json(&decide).send().await.ok(200);
+    rig.call("POST", format!("/api/v1/approvals/{approval}")).json(&decide).send().await.ok(200);
     stream.until("owner allowed it").await;
     let fields = json!([{ "id": "a", "label": "A", "text": "which?", "kind": "text" }]);
     let question = rig.question(session, turn, fields).await;
     stream.until("The agent asks").await;
     let answer = json!({ "answers": { "a": "this one" } });
-    rig.call("POST", format!("/api/v1/questions/{question}/answer")).json(&answer).send().await.ok(200);
+    rig.call("POST", format!("/api/v1/questions/{question}")).json(&answer).send().await.ok(200);
     stream.until("owner answered it").await;
     rig.finish(session, turn).await;
     stream.whole().await;
