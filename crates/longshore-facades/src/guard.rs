@@ -104,6 +104,12 @@ pub(crate) fn host_of(origin: &str) -> &str {
     }
 }
 
+/// Whether this is an origin as browsers send it: a scheme, a host, and a port if it is not the usual one.
+pub fn is_origin(text: &str) -> bool {
+    let usual = if text.starts_with("https://") { 443 } else { 80 };
+    name_and_port(host_of(text)).is_some_and(|(_, port)| port != Some(usual))
+}
+
 /// Whether a request comes from a page of the same host and port. Browsers send the cookie with requests of
 /// any page, so requests that change something need this check. (All ports of a host share its cookies.)
 pub(crate) fn same_origin(headers: &HeaderMap) -> Result<(), Problem> {
@@ -251,6 +257,31 @@ mod tests {
             assert!(refused("localhost:8790", Some(odd)), "{odd}");
         }
         assert!(refused("192.168.1.5:8790", Some("http://6.6.6.6")));
+    }
+
+    #[test]
+    fn an_origin_is_what_browsers_send_and_nothing_else() {
+        for origin in
+            ["https://app.example", "http://localhost:3000", "https://[::1]:8443", "http://a.example:443"]
+        {
+            assert!(is_origin(origin), "{origin}");
+        }
+        for odd in [
+            "",
+            "*",
+            "null",
+            "app.example",
+            "https://",
+            "https://*",
+            "https://app.example/",
+            "https://app.example/x",
+            "https://app.example:443",
+            "http://app.example:80",
+            "ftp://app.example",
+            "https://a@app.example",
+        ] {
+            assert!(!is_origin(odd), "{odd}");
+        }
     }
 
     #[test]

@@ -162,33 +162,52 @@ fn start_of(info: &SessionInfo, timeline: &Timeline, turn: TurnId) -> TurnStart 
     TurnStart { turn, before }
 }
 
+/// How a client wants the objects of a turn, and which of them it has seen.
+#[derive(Default)]
+pub(super) struct ObjectsWanted {
+    framing: Framing,
+    /// The last event that the client has seen.
+    seen: Option<Seq>,
+    /// The event at which the client begins. A cursor that is none of ours says nothing.
+    from: Option<Seq>,
+}
+
+impl ObjectsWanted {
+    /// Reads a request. Nothing has happened yet if it makes no sense.
+    pub(super) fn of(query: &MessageQuery, headers: &HeaderMap) -> Result<Self, Problem> {
+        let framing = Framing::of(query.format.as_deref(), headers)?;
+        let seen = match headers.get("last-event-id").filter(|last| !last.is_empty()) {
+            None => None,
+            Some(last) => {
+                let seq = last.to_str().ok().and_then(|last| last.parse().ok());
+                Some(Seq(seq.ok_or_else(|| Problem::invalid("`Last-Event-ID` is not the id of an object"))?))
+            }
+        };
+        let cursor = query.cursor.as_deref().and_then(|cursor| cursor.split('-').next());
+        let from = cursor.and_then(|cursor| cursor.parse().ok()).map(Seq);
+        Ok(Self { framing, seen, from })
+    }
+
+    /// The last event that the client does not want again.
+    fn after(&self, head: Seq) -> Seq {
+        let before = self.from.filter(|from| *from <= head).map(|from| Seq(from.0.saturating_sub(1)));
+        self.seen.or(before).unwrap_or_default()
+    }
+}
+
 /// The objects of a turn.
 pub(super) async fn follow(
     gate: &Gate,
     session: SessionId,
     start: TurnStart,
-    query: &MessageQuery,
-    headers: &HeaderMap,
+    wanted: &ObjectsWanted,
 ) -> Result<TurnStream, Problem> {
-    let framing = Framing::of(query.format.as_deref(), headers)?;
     let info = gate.session(session).await?;
-    let after = seen(query.cursor.as_deref(), headers, info.head)?;
+    let after = wanted.after(info.head);
     let subscription = gate.subscribe(session, start.before, WithRaw::No).await?;
     let subscription = OutgoSubscription::new(subscription, gate.outgo());
     let reader = TurnReader::new(start.turn, info.cwd, place_of(gate, session));
-    Ok(TurnStream::new(subscription, reader, framing, after))
-}
-
-/// The last event that the client does not want again. A `Last-Event-ID` was seen; the event of a cursor is sent again,
-/// and a cursor that is none of ours says nothing.
-fn seen(cursor: Option<&str>, headers: &HeaderMap, head: Seq) -> Result<Seq, Problem> {
-    if let Some(last) = headers.get("last-event-id").filter(|last| !last.is_empty()) {
-        let seq = last.to_str().ok().and_then(|last| last.parse().ok()).map(Seq);
-        return seq.ok_or_else(|| Problem::invalid("`Last-Event-ID` is not the id of an object"));
-    }
-    let cursor = cursor.map(|cursor| cursor.split('-').next().unwrap_or_default());
-    let seq = cursor.and_then(|cursor| cursor.parse::<u64>().ok()).unwrap_or_default();
-    Ok(if seq > head.0 { Seq::ZERO } else { Seq(seq.saturating_sub(1)) })
+    Ok(TurnStream::new(subscription, reader, wanted.framing, after))
 }
 
 /// The prompt that the agent is about to get.

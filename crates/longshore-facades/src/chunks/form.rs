@@ -46,7 +46,7 @@ impl MessageBody {
     }
 }
 
-fn message(parts: Vec<Part<'_>>) -> Result<MessageBody, String> {
+fn message(parts: Vec<FormPart<'_>>) -> Result<MessageBody, String> {
     let mut message = MessageBody::default();
     for part in parts {
         match (part.name.trim_end_matches("[]"), part.file) {
@@ -81,7 +81,7 @@ fn text(data: &[u8]) -> Result<String, String> {
 
 /// A part of a form.
 #[derive(Debug, PartialEq)]
-struct Part<'a> {
+struct FormPart<'a> {
     name: String,
     /// The name of the file, if the part is one.
     file: Option<String>,
@@ -97,7 +97,7 @@ fn boundary(parameters: &str) -> Option<&str> {
     boundary.filter(|boundary| !boundary.is_empty() && boundary.len() <= 70)
 }
 
-fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<Part<'a>>, String> {
+fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<FormPart<'a>>, String> {
     let broken = || "The form is broken".to_owned();
     let between = format!("\r\n--{boundary}");
     let first = &between.as_bytes()[2..];
@@ -133,14 +133,14 @@ fn after<'a>(bytes: &'a [u8], these: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     }
 }
 
-fn part_of<'a>(head: &str, data: &'a [u8]) -> Option<Part<'a>> {
+fn part_of<'a>(head: &str, data: &'a [u8]) -> Option<FormPart<'a>> {
     let header = |wanted: &str| {
         let mut lines = head.split("\r\n").filter_map(|line| line.split_once(':'));
         lines.find(|(name, _)| name.trim().eq_ignore_ascii_case(wanted)).map(|(_, value)| value.trim())
     };
     let disposition = header("content-disposition")?;
     let name = quoted(disposition, "name")?;
-    Some(Part {
+    Some(FormPart {
         name,
         file: quoted(disposition, "filename"),
         kind: header("content-type").map(str::to_owned),

@@ -20,8 +20,9 @@ use super::wire::{ChatMessageResponse, ToolCallResponse};
 use crate::problem::Problem;
 
 /// How the objects of a stream stand in its body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Framing {
+    #[default]
     Bare,
     Lines,
     Events,

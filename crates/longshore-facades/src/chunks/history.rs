@@ -18,7 +18,7 @@ use super::words;
 
 /// The answer of an agent as far as it is read.
 #[derive(Default)]
-struct Answer {
+struct HistoryAnswer {
     first: Option<(String, Timestamp)>,
     message: Vec<String>,
     thinking: Vec<String>,
@@ -29,7 +29,7 @@ struct Answer {
 /// All messages, the oldest first. The timeline is not older than the row.
 pub(super) fn messages(info: &SessionInfo, timeline: &Timeline, place: &str) -> Vec<MessageResponse> {
     let mut all = Vec::new();
-    let mut answer = Answer::default();
+    let mut answer = HistoryAnswer::default();
     let mut turn = None;
     for item in timeline.items.iter().filter(|item| item.seq <= info.head) {
         if let Content::UserMessage { attachments, by } = &item.content {
@@ -58,7 +58,7 @@ fn runs(info: &SessionInfo, turn: Option<TurnId>) -> bool {
     turn.is_some() && info.turn == turn
 }
 
-impl Answer {
+impl HistoryAnswer {
     fn add(&mut self, item: &Item, info: &SessionInfo, place: &str) {
         match &item.content {
             Content::Message { .. } if !item.text.is_empty() => self.message.push(item.text.clone()),

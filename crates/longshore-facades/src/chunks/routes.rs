@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::calls::ObjectsWanted;
 use super::wire::{
     AgentRequest, ConversationInfoResponse, CreateConversation, MessageQuery, PageQuery, RenameRequest,
     StopQuery, TaskStatus,
@@ -35,7 +36,7 @@ pub(crate) const LOOKS: &[&str] = &[
     "/api/v2/conversations/{id}/resume/{session_id}/",
 ];
 
-type Answer = Result<Response, Problem>;
+type RouteAnswer = Result<Response, Problem>;
 
 /// All routes.
 pub(super) fn routes() -> Router<App> {
@@ -64,7 +65,7 @@ pub(super) fn routes() -> Router<App> {
     routes.method_not_allowed_fallback(async || Problem::wrong_verb())
 }
 
-async fn create(gate: Gate, body: Bytes) -> Answer {
+async fn create(gate: Gate, body: Bytes) -> RouteAnswer {
     let request: CreateConversation = read(&body)?;
     let opened = calls::create(&gate, request).await?;
     let made =
@@ -78,12 +79,13 @@ async fn message(
     query: Result<Query<MessageQuery>, QueryRejection>,
     headers: HeaderMap,
     body: Bytes,
-) -> Answer {
+) -> RouteAnswer {
     let (session, Query(query)) = (calls::conversation(&id)?, query?);
+    let wanted = ObjectsWanted::of(&query, &headers)?;
     let message = form::read(&headers, &body).map_err(Problem::invalid)?;
     drop(body);
     let start = calls::send(&gate, session, message, query.session_id.as_deref()).await?;
-    answer(gate, session, start, &query, &headers).await
+    answer(gate, session, start, query.stream, &wanted).await
 }
 
 async fn regenerate(
@@ -91,10 +93,11 @@ async fn regenerate(
     Path(id): Path<String>,
     query: Result<Query<MessageQuery>, QueryRejection>,
     headers: HeaderMap,
-) -> Answer {
+) -> RouteAnswer {
     let (session, Query(query)) = (calls::conversation(&id)?, query?);
+    let wanted = ObjectsWanted::of(&query, &headers)?;
     let start = calls::regenerate(&gate, session).await?;
-    answer(gate, session, start, &query, &headers).await
+    answer(gate, session, start, query.stream, &wanted).await
 }
 
 async fn resume(
@@ -102,10 +105,11 @@ async fn resume(
     Path((id, name)): Path<(String, String)>,
     query: Result<Query<MessageQuery>, QueryRejection>,
     headers: HeaderMap,
-) -> Answer {
+) -> RouteAnswer {
     let (session, Query(query)) = (calls::conversation(&id)?, query?);
+    let wanted = ObjectsWanted::of(&query, &headers)?;
     match calls::find(&gate, session, &name).await? {
-        Some(start) => answer(gate, session, start, &query, &headers).await,
+        Some(start) => answer(gate, session, start, query.stream, &wanted).await,
         None => {
             let said = json!(format!("Session {name} not found or expired"));
             Ok(calls::detail(StatusCode::NOT_FOUND, &said))
@@ -114,7 +118,12 @@ async fn resume(
 }
 
 /// A message that opens its own conversation, and whose answer comes at once.
-async fn project_message(gate: Gate, Path(project): Path<String>, headers: HeaderMap, body: Bytes) -> Answer {
+async fn project_message(
+    gate: Gate,
+    Path(project): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> RouteAnswer {
     let message = form::read(&headers, &body).map_err(Problem::invalid)?;
     drop(body);
     let request = CreateConversation {
@@ -127,8 +136,7 @@ async fn project_message(gate: Gate, Path(project): Path<String>, headers: Heade
     }
     let session = calls::create(&gate, request).await?.session_id;
     let start = calls::send(&gate, session, message, None).await?;
-    let query = MessageQuery { stream: false, session_id: None, cursor: None, format: None };
-    answer(gate, session, start, &query, &headers).await
+    answer(gate, session, start, false, &ObjectsWanted::default()).await
 }
 
 /// The answer of a turn: as a stream, or in one object.
@@ -136,11 +144,11 @@ async fn answer(
     gate: Gate,
     session: SessionId,
     start: calls::TurnStart,
-    query: &MessageQuery,
-    headers: &HeaderMap,
-) -> Answer {
-    let turn = calls::follow(&gate, session, start, query, headers).await?;
-    if query.stream {
+    streams: bool,
+    wanted: &ObjectsWanted,
+) -> RouteAnswer {
+    let turn = calls::follow(&gate, session, start, wanted).await?;
+    if streams {
         return Ok(turn.response(gate.caller().clone()));
     }
     let whole = tokio::select! {
@@ -153,7 +161,7 @@ async fn answer(
     Ok(text_response(json, share))
 }
 
-async fn active_session(gate: Gate, Path(id): Path<String>) -> Answer {
+async fn active_session(gate: Gate, Path(id): Path<String>) -> RouteAnswer {
     match calls::active(&gate, calls::conversation(&id)?).await? {
         Some(active) => Ok(Json(active).into_response()),
         None => {
@@ -163,7 +171,7 @@ async fn active_session(gate: Gate, Path(id): Path<String>) -> Answer {
     }
 }
 
-async fn task_status(gate: Gate, Path(id): Path<String>) -> Answer {
+async fn task_status(gate: Gate, Path(id): Path<String>) -> RouteAnswer {
     let active = calls::active(&gate, calls::conversation(&id)?).await?;
     let status = TaskStatus {
         is_active: active.is_some(),
@@ -174,13 +182,17 @@ async fn task_status(gate: Gate, Path(id): Path<String>) -> Answer {
     Ok(Json(status).into_response())
 }
 
-async fn stop(gate: Gate, Path(id): Path<String>, query: Result<Query<StopQuery>, QueryRejection>) -> Answer {
+async fn stop(
+    gate: Gate,
+    Path(id): Path<String>,
+    query: Result<Query<StopQuery>, QueryRejection>,
+) -> RouteAnswer {
     let Query(StopQuery { session_id }) = query?;
     let said = calls::stop(&gate, calls::conversation(&id)?, session_id.as_deref()).await?;
     Ok(success(said))
 }
 
-async fn info(gate: Gate, Path(id): Path<String>) -> Answer {
+async fn info(gate: Gate, Path(id): Path<String>) -> RouteAnswer {
     let session = calls::conversation(&id)?;
     let info = gate.session(session).await?;
     let total = calls::messages(&gate, session).await?.len();
@@ -206,7 +218,7 @@ async fn messages(
     gate: Gate,
     Path(id): Path<String>,
     page: Result<Query<PageQuery>, QueryRejection>,
-) -> Answer {
+) -> RouteAnswer {
     let (session, Query(page)) = (calls::conversation(&id)?, page?);
     let account = gate.outgo();
     let mut share = account.room(0).await;
@@ -224,7 +236,7 @@ async fn messages(
     }
 }
 
-async fn rename(gate: Gate, Path(id): Path<String>, body: Bytes) -> Answer {
+async fn rename(gate: Gate, Path(id): Path<String>, body: Bytes) -> RouteAnswer {
     let RenameRequest { title } = read(&body)?;
     if title.trim().is_empty() {
         return Err(Problem::invalid("Title cannot be empty"));
@@ -234,7 +246,7 @@ async fn rename(gate: Gate, Path(id): Path<String>, body: Bytes) -> Answer {
 }
 
 /// A session keeps its agent. To name the one that it has is no change.
-async fn agent(gate: Gate, Path(id): Path<String>, body: Bytes) -> Answer {
+async fn agent(gate: Gate, Path(id): Path<String>, body: Bytes) -> RouteAnswer {
     let AgentRequest { agent_id } = read(&body)?;
     gate.check(Access::Act)?;
     let info = gate.session(calls::conversation(&id)?).await?;
@@ -247,7 +259,7 @@ async fn agent(gate: Gate, Path(id): Path<String>, body: Bytes) -> Answer {
     }
 }
 
-async fn erase(gate: Gate, Path(id): Path<String>) -> Answer {
+async fn erase(gate: Gate, Path(id): Path<String>) -> RouteAnswer {
     gate.erase(calls::conversation(&id)?).await?;
     Ok(success("Conversation deleted"))
 }

@@ -33,12 +33,12 @@ pub(super) struct TurnStream {
     framing: Framing,
     /// Objects up to this event are not sent.
     after: Seq,
-    batch: Option<Batch>,
+    batch: Option<FrameBatch>,
     has_ended: bool,
 }
 
 /// Frames that were read, of which some are not written yet.
-struct Batch {
+struct FrameBatch {
     frames: Frames,
     at: usize,
     /// The room of the frames.
@@ -106,7 +106,7 @@ impl TurnStream {
             }
             match tokio::time::timeout(HEARTBEAT, self.subscription.next()).await {
                 Err(_) => return Some(self.framing.sign_of_life(&self.reader.quiet()).into()),
-                Ok(Ok((frames, share))) => self.batch = Some(Batch { frames, at: 0, share }),
+                Ok(Ok((frames, share))) => self.batch = Some(FrameBatch { frames, at: 0, share }),
                 Ok(Err(error)) => {
                     warn!(session = %self.subscription.of().session(), %error, "a stream of objects ends");
                     let (seq, mut text) = (self.subscription.of().cursor(), String::new());
@@ -119,7 +119,7 @@ impl TurnStream {
     }
 
     /// Writes the next objects. Those that only add text become one.
-    fn write(&mut self, mut batch: Batch) -> Bytes {
+    fn write(&mut self, mut batch: FrameBatch) -> Bytes {
         let (mut text, mut held) = (String::new(), None);
         while let Some(frame) = batch.frames.get(batch.at) {
             batch.at += 1;

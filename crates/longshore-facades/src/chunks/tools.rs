@@ -179,7 +179,7 @@ fn of(item: &Item, name: &str, said: String) -> ToolCallResponse {
 fn with_result(mut call: ToolCallResponse, summary: &str, output: Option<&str>) -> ToolCallResponse {
     call.tool_call_details.summary = cut(summary).text;
     if let Some(output) = output {
-        let Cut { text, whole } = cut(output);
+        let CutText { text, whole } = cut(output);
         call.tool_call_details.content = Some(text);
         call.is_truncated = whole.is_some();
         call.original_length = whole;
@@ -253,7 +253,7 @@ fn arguments(call: &ToolCall) -> Value {
 fn shorten(value: &mut Value) {
     match value {
         Value::String(text) => {
-            if let Cut { text: short, whole: Some(_) } = cut(text) {
+            if let CutText { text: short, whole: Some(_) } = cut(text) {
                 *text = short;
             }
         }
@@ -264,18 +264,18 @@ fn shorten(value: &mut Value) {
 }
 
 /// A text of at most [`RESULT_CHARS`], and how many characters it had if it was longer.
-struct Cut {
+struct CutText {
     text: String,
     whole: Option<usize>,
 }
 
-fn cut(text: &str) -> Cut {
+fn cut(text: &str) -> CutText {
     let Some((end, _)) = text.char_indices().nth(RESULT_CHARS) else {
-        return Cut { text: text.to_owned(), whole: None };
+        return CutText { text: text.to_owned(), whole: None };
     };
     let count = text.chars().count();
     let shown = &text[..end];
-    Cut {
+    CutText {
         text: format!("{shown}... [truncated — {count} chars total, the first {RESULT_CHARS} are shown]"),
         whole: Some(count),
     }

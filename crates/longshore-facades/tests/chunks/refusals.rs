@@ -114,6 +114,11 @@ async fn what_is_not_understood_gets_an_error_and_harms_nothing() {
             400,
             "longer than 512 bytes",
         ),
+        (
+            rig.call("POST", path(session, "message?format=xml")).json(&json!({ "content": "x" })),
+            400,
+            "json, ndjson or sse",
+        ),
         (rig.call("GET", path(session, "message")), 405, "method"),
         (
             rig.call("PATCH", path(session, "rename")).json(&json!({ "title": " " })),

@@ -4,6 +4,7 @@ mod agents;
 mod approving;
 mod attach;
 mod calling_back;
+mod chunks;
 mod cli;
 mod codex_control;
 mod codex_exec;
