@@ -271,7 +271,10 @@ impl Actor {
             },
             FromClient::KeyedPrompt { name, reply } => match self.awaken(out).await {
                 Ok(()) => pending.push(Box::new(move |done| {
-                    respond(reply, done.map(|session| session.and_then(|session| session.keyed_prompt(&name))));
+                    respond(
+                        reply,
+                        done.map(|session| session.and_then(|session| session.keyed_prompt(&name))),
+                    );
                 })),
                 Err(error) => drop(reply.send(Err(error))),
             },

@@ -16,7 +16,6 @@ use longshore_model::id::{Context, Ids, QueryId, Seq, SessionId};
 use longshore_model::info::SessionInfo;
 use longshore_model::lifecycle::{ForkPoint, Opened};
 use longshore_model::mcp::{self, McpServer};
-use longshore_model::session::{KeyedPrompt, PromptName};
 use longshore_model::time::Timestamp;
 use longshore_model::timeline::Timeline;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -331,16 +330,6 @@ impl Hub {
         }
         let handle = self.wake(session, row.head);
         self.request(&handle, |reply| FromClient::Info { reply }).await
-    }
-
-    /// The prompt of a session with this name, also long after its turn ended.
-    pub async fn keyed_prompt(
-        &self,
-        session: SessionId,
-        name: PromptName,
-    ) -> Result<Option<KeyedPrompt>, HubError> {
-        let handle = self.wake_existing(session).await?;
-        self.request(&handle, |reply| FromClient::KeyedPrompt { name, reply }).await
     }
 
     /// A page of sessions, newest first.

@@ -80,7 +80,7 @@ impl TurnStream {
                     for frame in frames.iter() {
                         match frame.event() {
                             Ok(event) => {
-                                self.reader.read(&event).into_iter().for_each(|next| whole.settle(next))
+                                self.reader.read(event).into_iter().for_each(|next| whole.settle(next))
                             }
                             Err(error) => whole.settle(self.reader.broken(&error.to_string())),
                         }
@@ -125,7 +125,7 @@ impl TurnStream {
             batch.at += 1;
             let seq = frame.seq();
             let object = match frame.event() {
-                Ok(event) => self.reader.read(&event),
+                Ok(event) => self.reader.read(event),
                 Err(error) => Some(self.reader.broken(&error.to_string())),
             };
             if let Some(object) = object.filter(|_| seq > self.after) {

@@ -156,14 +156,14 @@ fn taken_back() -> Stage {
 
 /// What a client knows of a call.
 #[derive(Default)]
-struct Seen {
+struct KnownCall {
     has_ended: bool,
     parts: String,
 }
 
 /// Reads objects as the front end does, and panics at what would harm it.
 fn check(name: &str, objects: &[(u64, ChatMessageResponse)], is_over: bool) {
-    let mut calls: BTreeMap<String, Seen> = BTreeMap::new();
+    let mut calls: BTreeMap<String, KnownCall> = BTreeMap::new();
     let mut cited = 0;
     for (_, object) in objects {
         let json = serde_json::to_value(object).unwrap();

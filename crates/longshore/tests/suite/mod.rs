@@ -5,6 +5,7 @@ mod approving;
 mod attach;
 mod calling_back;
 mod chunks;
+mod chunks_recorded;
 mod cli;
 mod codex_control;
 mod codex_exec;
