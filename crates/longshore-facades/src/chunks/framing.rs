@@ -101,3 +101,41 @@ impl Framing {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn chosen(format: Option<&str>, accept: &'static str, last: Option<&'static str>) -> Option<Framing> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+        last.map(|last| headers.insert("last-event-id", HeaderValue::from_static(last)));
+        Framing::of(format, &headers).ok()
+    }
+
+    #[test]
+    fn clients_of_the_original_get_bare_objects_whatever_they_accept() {
+        for accept in
+            ["*/*", "text/event-stream", "application/json, text/plain, */*", "text/event-stream, */*"]
+        {
+            assert_eq!(chosen(None, accept, None), Some(Framing::Bare), "{accept}");
+        }
+        assert_eq!(chosen(None, "text/event-stream", Some("")), Some(Framing::Events));
+        assert_eq!(chosen(None, "*/*", Some("7")), Some(Framing::Bare));
+        assert_eq!(chosen(None, "application/x-ndjson", None), Some(Framing::Lines));
+        assert_eq!(chosen(Some("sse"), "*/*", None), Some(Framing::Events));
+        assert_eq!(chosen(Some("json"), "application/x-ndjson", None), Some(Framing::Bare));
+        assert_eq!(chosen(Some("SSE"), "*/*", None), None);
+    }
+
+    #[test]
+    fn a_sign_of_life_says_nothing_new() {
+        let quiet = ChatMessageResponse { citations: Arc::new(vec!["a".to_owned()]), ..Default::default() };
+        let bare = Framing::Bare.sign_of_life(&quiet);
+        assert_eq!(bare, r#"{"message":"","citations":["a"],"tool_calls":[],"thinking":null}"#);
+        assert!(Framing::Lines.sign_of_life(&quiet).ends_with("}\n"));
+        assert_eq!(Framing::Events.sign_of_life(&quiet), ":\n\n", "it has no id");
+    }
+}

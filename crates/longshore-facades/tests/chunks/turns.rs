@@ -369,3 +369,27 @@ async fn images_of_a_form_are_attachments() {
         (&json!(true), &json!("a.png"))
     );
 }
+
+#[tokio::test]
+async fn a_long_answer_comes_whole_to_whoever_reads_late() {
+    let mut rig = Rig::new().await;
+    let session = create(&mut rig).await;
+    let live = send(&rig, session, "go", NAME).await;
+    let (turn, _) = prompted(&mut rig).await;
+    let mut text = String::new();
+    for round in 0..20 {
+        let pieces: Vec<String> =
+            (0..300).map(|piece| format!("{round}.{piece} {{\"}} ").repeat(40)).collect();
+        let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+        say(&mut rig, session, turn, &pieces).await;
+        text = if round == 0 { pieces.concat() } else { [text.as_str(), "\n\n", &pieces.concat()].concat() };
+    }
+    rig.finish(session, turn).await;
+    assert!(text.len() > 2 << 20, "more than is in memory");
+    assert_eq!(said(live.whole().await.text()), text);
+    let late = rig.call("POST", path(session, &format!("resume/{NAME}"))).send().await;
+    assert_eq!(said(late.text()), text);
+    let of_one = objects(late.text()).len();
+    assert!(of_one < 2_000, "what only adds text is joined: {of_one} objects of 6000 deltas");
+    assert_eq!(messages(&rig, session).await[1].1, text);
+}
