@@ -135,8 +135,8 @@ pub fn router(app: App) -> Router {
         .merge(private);
     let own = guarded(routes.fallback(web::serve), Pages::Own, app.clone());
     let facades = FACADES.iter().fold(Router::new(), |routes, facade| routes.merge(facade.routes(&app)));
-    let by_path = facades.clone().fallback(async || Problem::no_route());
-    let [facades, by_path] = [facades, by_path].map(|routes| guarded(routes, Pages::Listed, app.clone()));
+    let nowhere = guarded(Router::new().fallback(async || Problem::no_route()), Pages::Listed, app);
+    let by_path = facades.clone().merge(nowhere);
     token_path::router(own.merge(facades), by_path)
 }
 
@@ -150,7 +150,7 @@ fn callbacks() -> Router<App> {
 }
 
 /// The checks of every request.
-fn guarded(routes: Router<App>, pages: Pages, app: App) -> Router {
+pub(crate) fn guarded(routes: Router<App>, pages: Pages, app: App) -> Router {
     routes
         .layer(DefaultBodyLimit::max(intake::LARGE))
         .layer(middleware::from_fn(small_enough))

@@ -1,8 +1,8 @@
 //! What requests do: open a conversation, send a message, follow a turn, stop it.
 
+use axum::Json;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::{Json, http};
 use longshore_model::capability::AgentInfo;
 use longshore_model::command::{Command, Prompt, Refusal, Reply, When};
 use longshore_model::id::{Seq, SessionId, TurnId};
@@ -286,19 +286,12 @@ pub(super) fn detail(status: StatusCode, detail: &serde_json::Value) -> Response
     (status, Json(json!({ "detail": detail }))).into_response()
 }
 
-/// A problem as this protocol says it, with the headers that belong to its status.
+/// A problem as this protocol says it.
 pub(super) fn in_own_form(problem: &Problem) -> Response {
     let said = match &problem.hint {
         Some(hint) => format!("{}. {hint}", problem.title),
         None => problem.title.clone(),
     };
-    let headers = problem.clone().into_response().into_parts().0.headers;
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = detail(status, &json!(said));
-    for name in [http::header::WWW_AUTHENTICATE, http::header::RETRY_AFTER] {
-        if let Some(value) = headers.get(&name) {
-            response.headers_mut().insert(name, value.clone());
-        }
-    }
-    response
+    detail(status, &json!(said))
 }

@@ -145,7 +145,13 @@ async fn what_is_not_understood_gets_an_error_and_harms_nothing() {
         .header("content-length", "99000000")
         .send()
         .await;
-    assert_eq!(large.status, 413);
+    assert_eq!(refused(&large).0, 413);
+    assert_eq!(large.header("x-content-type-options"), Some("nosniff"), "the headers of every answer stay");
+    let foreign =
+        rig.call("GET", path(session, "info")).header("origin", "https://evil.example").send().await;
+    assert_eq!(refused(&foreign).0, 403);
+    let long = rig.call("GET", path(session, "info")).header("x-long", "x".repeat(70_000)).send().await;
+    assert_eq!(refused(&long).0, 431);
     let nowhere = json!({ "project_ids": ["/nowhere"], "agent_ids": ["codex"] });
     let reply = rig.call("POST", "/api/v1/conversations").json(&nowhere).send().await;
     assert_eq!(refused(&reply).0, 422);
