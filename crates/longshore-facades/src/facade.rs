@@ -2,12 +2,15 @@
 
 use axum::Router;
 use axum::extract::State;
+use axum::http::header;
 use axum::middleware;
 use axum::response::Response;
 
 use crate::auth;
+use crate::chunks;
+use crate::guard::Pages;
 use crate::problem::Problem;
-use crate::router::App;
+use crate::router::{App, guarded};
 
 /// A client protocol that others wrote.
 pub struct Facade {
@@ -22,15 +25,32 @@ pub struct Facade {
 }
 
 /// All facades.
-pub const FACADES: &[Facade] = &[];
+pub const FACADES: &[Facade] = &[chunks::FACADE];
+
+/// Whether the routes with this path change nothing, although their verb would.
+pub(crate) fn only_looks(path: &str) -> bool {
+    chunks::LOOKS.contains(&path)
+}
 
 impl Facade {
-    pub(crate) fn routes(&'static self, app: &App) -> Router<App> {
+    /// All routes of the facade, with the checks of every request. Whatever refuses a request, the client hears it in
+    /// its own protocol.
+    pub(crate) fn routes(&'static self, app: &App) -> Router {
         let private = (self.private)().layer(middleware::from_fn_with_state(app.clone(), auth::require));
-        (self.open)().merge(private).layer(middleware::map_response_with_state(self.problem, in_own_form))
+        let routes = guarded((self.open)().merge(private), Pages::Listed, app.clone());
+        routes.layer(middleware::map_response_with_state(self.problem, in_own_form))
     }
 }
 
 async fn in_own_form(State(problem): State<fn(&Problem) -> Response>, response: Response) -> Response {
-    response.extensions().get::<Problem>().map(problem).unwrap_or(response)
+    let Some(found) = response.extensions().get::<Problem>() else { return response };
+    let mut own = problem(found);
+    // What the checks have added stays.
+    for (name, value) in response.headers() {
+        if ![header::CONTENT_TYPE, header::CONTENT_LENGTH].contains(name) && !own.headers().contains_key(name)
+        {
+            own.headers_mut().insert(name, value.clone());
+        }
+    }
+    own
 }

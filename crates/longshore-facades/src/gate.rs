@@ -16,6 +16,7 @@ use longshore_model::command::{Command, Reply};
 use longshore_model::frame::Frame;
 use longshore_model::id::{ApprovalId, QuestionId, Seq, SessionId};
 use longshore_model::info::SessionInfo;
+use longshore_model::session::{KeyedPrompt, PromptName};
 use longshore_model::timeline::Timeline;
 use longshore_model::usage::DayUsage;
 use longshore_session::{
@@ -242,6 +243,15 @@ impl Gate {
     /// See [`Hub::session`].
     pub async fn session(&self, session: SessionId) -> Result<SessionInfo, GateError> {
         Ok(self.hub().session(session).await?)
+    }
+
+    /// See [`Hub::keyed_prompt`].
+    pub async fn keyed_prompt(
+        &self,
+        session: SessionId,
+        name: PromptName,
+    ) -> Result<Option<KeyedPrompt>, GateError> {
+        Ok(self.hub().keyed_prompt(session, name).await?)
     }
 
     /// See [`Hub::sessions`].

@@ -7,9 +7,10 @@
 use std::net::IpAddr;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, header};
+use axum::http::header::{self, HeaderName};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 
 use crate::problem::Problem;
 use crate::router::App;
@@ -18,12 +19,27 @@ use crate::router::App;
 #[derive(Clone, Debug, Default)]
 pub struct HostNames {
     allowed: Vec<String>,
+    /// The origins of pages of others that may use the facades: `https://app.example`.
+    origins: Vec<String>,
 }
 
 impl HostNames {
     /// Adds names to loopback, which is always allowed.
     pub fn also(allowed: impl IntoIterator<Item = String>) -> Self {
-        Self { allowed: allowed.into_iter().map(|name| name.to_ascii_lowercase()).collect() }
+        let allowed = allowed.into_iter().map(|name| name.to_ascii_lowercase()).collect();
+        Self { allowed, origins: Vec::new() }
+    }
+
+    /// Lets pages of these origins use the facades. An origin is a scheme, a host and, unless it is the usual one, a port.
+    #[must_use]
+    pub fn with_pages_of(self, origins: impl IntoIterator<Item = String>) -> Self {
+        Self { origins: origins.into_iter().map(|origin| origin.to_ascii_lowercase()).collect(), ..self }
+    }
+
+    /// The origin of a request, if its page may use the facades although it is another site.
+    fn listed_page<'a>(&self, headers: &'a HeaderMap) -> Option<&'a HeaderValue> {
+        let origin = only(headers, header::ORIGIN).ok()??.to_ascii_lowercase();
+        self.origins.contains(&origin).then(|| headers.get(header::ORIGIN))?
     }
 
     /// Whether clients may use a name: loopback, an allowed name, or the address at which the connection came
@@ -38,9 +54,22 @@ impl HostNames {
             || (address.is_some() && address == here)
     }
 
-    /// Why the hub refuses a request with these headers, if it does. A host in the request's address must be
-    /// the same.
+    /// Why the hub refuses a request with these headers, if it does.
     fn refuse(&self, headers: &HeaderMap, authority: Option<&str>, here: Option<IpAddr>) -> Option<Problem> {
+        self.refuse_host(headers, authority, here).or_else(|| match only(headers, header::ORIGIN) {
+            Ok(None) => None,
+            Ok(Some(origin)) if self.has(host_of(origin), here) => None,
+            Ok(Some(origin)) | Err(origin) => Some(Problem::foreign_origin(origin)),
+        })
+    }
+
+    /// The same, for the host alone. A host in the request's address must be the same.
+    fn refuse_host(
+        &self,
+        headers: &HeaderMap,
+        authority: Option<&str>,
+        here: Option<IpAddr>,
+    ) -> Option<Problem> {
         let host = match (only(headers, header::HOST), authority) {
             (Ok(Some(host)), Some(named)) if !host.eq_ignore_ascii_case(named) => {
                 return Some(Problem::foreign_host(named));
@@ -48,14 +77,7 @@ impl HostNames {
             (Ok(host), named) => host.or(named).unwrap_or_default(),
             (Err(several), _) => return Some(Problem::foreign_host(several)),
         };
-        if !self.has(host, here) {
-            return Some(Problem::foreign_host(host));
-        }
-        match only(headers, header::ORIGIN) {
-            Ok(None) => None,
-            Ok(Some(origin)) if self.has(host_of(origin), here) => None,
-            Ok(Some(origin)) | Err(origin) => Some(Problem::foreign_origin(origin)),
-        }
+        (!self.has(host, here)).then(|| Problem::foreign_host(host))
     }
 }
 
@@ -80,6 +102,12 @@ pub(crate) fn host_of(origin: &str) -> &str {
         Some(("http" | "https", host)) => host,
         Some(_) | None => "",
     }
+}
+
+/// Whether this is an origin as browsers send it: a scheme, a host, and a port if it is not the usual one.
+pub fn is_origin(text: &str) -> bool {
+    let usual = if text.starts_with("https://") { 443 } else { 80 };
+    name_and_port(host_of(text)).is_some_and(|(_, port)| port != Some(usual))
 }
 
 /// Whether a request comes from a page of the same host and port. Browsers send the cookie with requests of
@@ -120,20 +148,65 @@ fn name_and_port(host: &str) -> Option<(&str, Option<u16>)> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Here(pub(crate) IpAddr);
 
-/// Refuses requests that were meant for another host.
-pub async fn names_only(State(app): State<App>, request: Request, next: Next) -> Result<Response, Problem> {
+/// The pages that may use a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pages {
+    /// The hub's own.
+    Own,
+    /// Also those of listed origins. Such a page needs a token: the cookie is for the hub's own pages.
+    Listed,
+}
+
+/// Refuses requests that were meant for another host, and those of pages that may not send them.
+pub(crate) async fn names_only(
+    State((app, pages)): State<(App, Pages)>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
     let here = request.extensions().get::<Here>().map(|here| here.0);
     let authority = request.uri().authority().map(|name| name.as_str());
-    match app.names.refuse(request.headers(), authority, here) {
-        Some(problem) => Err(problem),
-        None => Ok(next.run(request).await),
+    let listed = match pages {
+        Pages::Own => None,
+        Pages::Listed => app.names.listed_page(request.headers()).cloned(),
+    };
+    let problem = match &listed {
+        None => app.names.refuse(request.headers(), authority, here),
+        Some(_) => app.names.refuse_host(request.headers(), authority, here),
+    };
+    match (problem, listed) {
+        (Some(problem), _) => Err(problem),
+        (None, None) => Ok(next.run(request).await),
+        (None, Some(origin)) => Ok(shared(request, next, origin).await),
     }
 }
 
+/// An answer that the browser shows to the page of another site, or the answer to the browser's question whether it would.
+async fn shared(request: Request, next: Next, origin: HeaderValue) -> Response {
+    let is_question = request.method() == Method::OPTIONS
+        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    // Which headers a listed page sends is its own affair.
+    let asked_for = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+    let mut response = match is_question {
+        true => (StatusCode::NO_CONTENT, PREFLIGHT).into_response(),
+        false => next.run(request).await,
+    };
+    let headers = response.headers_mut();
+    if let (true, Some(asked_for)) = (is_question, asked_for) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, asked_for);
+    }
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.append(header::VARY, HeaderValue::from_static("origin"));
+    response
+}
+
+/// What a listed page may send.
+const PREFLIGHT: [(HeaderName, &str); 2] = [
+    (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, PATCH, DELETE"),
+    (header::ACCESS_CONTROL_MAX_AGE, "600"),
+];
+
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
-
     use super::*;
 
     fn refused(host: &str, origin: Option<&str>) -> bool {
@@ -188,6 +261,31 @@ mod tests {
             assert!(refused("localhost:8790", Some(odd)), "{odd}");
         }
         assert!(refused("192.168.1.5:8790", Some("http://6.6.6.6")));
+    }
+
+    #[test]
+    fn an_origin_is_what_browsers_send_and_nothing_else() {
+        for origin in
+            ["https://app.example", "http://localhost:3000", "https://[::1]:8443", "http://a.example:443"]
+        {
+            assert!(is_origin(origin), "{origin}");
+        }
+        for odd in [
+            "",
+            "*",
+            "null",
+            "app.example",
+            "https://",
+            "https://*",
+            "https://app.example/",
+            "https://app.example/x",
+            "https://app.example:443",
+            "http://app.example:80",
+            "ftp://app.example",
+            "https://a@app.example",
+        ] {
+            assert!(!is_origin(odd), "{odd}");
+        }
     }
 
     #[test]

@@ -20,6 +20,8 @@
 //! | `kernel` | what all facades share: the socket, attaching to a session, asks under foreign ids |
 //! | [`native`] | our own protocol: HTTP, server-sent events, a JSON-RPC socket |
 //! | [`facade`] | the table of client protocols that others wrote |
+//! | `token_path` | the token in the path, for clients of those protocols that can send it nowhere else |
+//! | `chunks` | the protocol of Potpie: HTTP with streams of JSON objects |
 //! | [`callback`] | the route for programs of agents that call back |
 //! | [`metrics`] | Prometheus |
 
@@ -44,9 +46,11 @@ pub mod tls;
 pub mod web;
 
 mod again;
+mod chunks;
 mod kernel;
 mod presence;
 mod stall;
+mod token_path;
 
 pub use router::{App, Setup, SetupError};
 pub use serve::{serve, serve_callbacks};

@@ -15,7 +15,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::auth::{Keys, Owner, Throttle};
 use crate::callback::Callbacks;
 use crate::facade::FACADES;
-use crate::guard::HostNames;
+use crate::guard::{HostNames, Pages};
 use crate::intake::{self, Intake};
 use crate::outgo::Outgo;
 use crate::pair::Codes;
@@ -24,7 +24,7 @@ use crate::problem::Problem;
 use crate::push::{Outlet, Push, PushError, Vapid};
 use crate::serve::HEAD_BYTES;
 use crate::tls::{Authority, Tls};
-use crate::{auth, callback, guard, metrics, native, pair, web};
+use crate::{auth, callback, guard, metrics, native, pair, token_path, web};
 
 /// The most wrong tokens of one address per minute, before the address must wait.
 const WRONG_TOKENS: u32 = 30;
@@ -133,14 +133,16 @@ pub fn router(app: App) -> Router {
         .merge(pair::routes())
         .method_not_allowed_fallback(async || Problem::wrong_verb())
         .merge(private);
-    let routes =
-        FACADES.iter().fold(routes, |routes, facade| routes.merge(facade.routes(&app))).fallback(web::serve);
-    guarded(routes, app)
+    let own = guarded(routes.fallback(web::serve), Pages::Own, app.clone());
+    let facades = FACADES.iter().fold(Router::new(), |routes, facade| routes.merge(facade.routes(&app)));
+    let nowhere = guarded(Router::new().fallback(async || Problem::no_route()), Pages::Listed, app);
+    let by_path = facades.clone().merge(nowhere);
+    token_path::router(own.merge(facades), by_path)
 }
 
 /// The route for programs that call back, and nothing else.
 pub(crate) fn callback_router(app: App) -> Router {
-    guarded(callbacks().fallback(async || Problem::no_route()), app)
+    guarded(callbacks().fallback(async || Problem::no_route()), Pages::Own, app)
 }
 
 fn callbacks() -> Router<App> {
@@ -148,11 +150,11 @@ fn callbacks() -> Router<App> {
 }
 
 /// The checks of every request.
-fn guarded(routes: Router<App>, app: App) -> Router {
+pub(crate) fn guarded(routes: Router<App>, pages: Pages, app: App) -> Router {
     routes
         .layer(DefaultBodyLimit::max(intake::LARGE))
         .layer(middleware::from_fn(small_enough))
-        .layer(middleware::from_fn_with_state(app.clone(), guard::names_only))
+        .layer(middleware::from_fn_with_state((app.clone(), pages), guard::names_only))
         .layer(middleware::from_fn(short_head))
         .layer(CatchPanicLayer::custom(|_| Problem::our_fault().into_response()))
         .layer(middleware::from_fn(hardened))

@@ -184,6 +184,10 @@ async fn no_token_is_ever_in_a_log_line_or_in_an_error() {
         let foreign = bearer("GET", "/api/v1/me").header("origin", "https://evil.example");
         answers.push(foreign.send().await.text().to_owned());
         answers.push(rig.bare("GET", format!("/api/v1/me?token={secret}")).send().await.text().to_owned());
+        for path in ["api/v1/conversations/x/info", "api/v1/me", "admin/token/rotate", "nothing"] {
+            let path = format!("/with-token/{}/{path}", secret.replace('%', "%25").replace('/', "%2F"));
+            answers.push(rig.bare("GET", path).send().await.text().to_owned());
+        }
         answers.push(
             rig.bare("POST", "/pair/token").json(&json!({ "tokens": secret })).send().await.text().to_owned(),
         );

@@ -160,6 +160,23 @@ impl Stream {
         (!piece.is_empty()).then_some(piece)
     }
 
+    /// Everything so far, once these words are in it.
+    pub(crate) async fn until(&mut self, words: &str) -> String {
+        soon(words, async {
+            loop {
+                let text = String::from_utf8_lossy(&self.pending).into_owned();
+                if text.contains(words) {
+                    return text;
+                }
+                match self.piece().await {
+                    Some(piece) => self.pending.extend(piece),
+                    None => panic!("the body ended without `{words}`: {text}"),
+                }
+            }
+        })
+        .await
+    }
+
     /// The whole answer.
     pub(crate) async fn whole(mut self) -> Reply {
         self.reply.body = soon("the rest of an answer", self.rest()).await;

@@ -5,6 +5,7 @@
 mod access;
 mod asks;
 mod callbacks;
+mod chunks;
 mod contract;
 mod devices;
 mod docs;

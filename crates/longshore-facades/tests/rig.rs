@@ -36,6 +36,9 @@ pub(crate) const WITHIN: Duration = Duration::from_secs(120);
 /// The owner's token: with signs that an address has to escape.
 pub(crate) const TOKEN: &str = "s3cret+/=&%";
 
+/// The origin of pages of others that may use the facades.
+pub(crate) const PAGE: &str = "https://app.example:8443";
+
 /// Waits, and says what for when it takes too long.
 pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(WITHIN, future).await {
@@ -182,7 +185,7 @@ impl Rig {
         });
         let setup = Setup {
             owner: Owner { token: Token::new(TOKEN), keep: Some(keep) },
-            names: HostNames::also(["hub.example".to_owned()]),
+            names: HostNames::also(["hub.example".to_owned()]).with_pages_of([PAGE.to_owned()]),
             vapid: Vapid::fleeting("mailto:owner@example.com").unwrap(),
             outlet: Outlet::Loopback,
             tls,

@@ -182,3 +182,32 @@ fn an_agent_that_reacts_to_nothing_is_steered_no_further() {
     stage.command(steer()).unwrap();
     check(&stage);
 }
+
+#[test]
+fn a_prompt_is_found_by_its_key_and_by_its_turn_also_in_a_session_that_is_folded_anew() {
+    use longshore_model::session::{PromptName, Session};
+
+    let mut stage = Stage::ready();
+    let prompt = |key: Option<&str>, when| {
+        let key = key.map(str::to_owned);
+        Command::Prompt(Prompt { text: "go".to_owned(), key, when, ..Prompt::default() })
+    };
+    let Reply::Prompted { turn, seq, .. } = stage.command(prompt(Some("a"), When::Queue)).unwrap() else {
+        panic!("not prompted")
+    };
+    stage.command(prompt(Some("b"), When::Steer)).unwrap();
+    stage.finish(turn, TurnOutcome::Completed);
+    let Reply::Prompted { turn: other, .. } = stage.command(prompt(None, When::Queue)).unwrap() else {
+        panic!("not prompted")
+    };
+    let folded = Session::fold(&stage.events).unwrap();
+    for session in [&stage.session, &folded] {
+        let by_key = session.keyed_prompt(&PromptName::Key("a".to_owned())).unwrap();
+        assert_eq!((by_key.key.as_str(), by_key.turn, by_key.seq), ("a", turn, seq));
+        assert_eq!(session.keyed_prompt(&PromptName::Turn(turn)), Some(by_key), "the first of its turn");
+        let steered = session.keyed_prompt(&PromptName::Key("b".to_owned())).unwrap();
+        assert!(steered.turn == turn && steered.seq > seq, "{steered:?}");
+        assert_eq!(session.keyed_prompt(&PromptName::Turn(other)), None, "that prompt has no key");
+        assert_eq!(session.keyed_prompt(&PromptName::Key("c".to_owned())), None);
+    }
+}

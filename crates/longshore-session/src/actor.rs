@@ -269,6 +269,15 @@ impl Actor {
                 })),
                 Err(error) => drop(reply.send(Err(error))),
             },
+            FromClient::KeyedPrompt { name, reply } => match self.awaken(out).await {
+                Ok(()) => pending.push(Box::new(move |done| {
+                    respond(
+                        reply,
+                        done.map(|session| session.and_then(|session| session.keyed_prompt(&name))),
+                    );
+                })),
+                Err(error) => drop(reply.send(Err(error))),
+            },
             FromClient::Command { command, by, reply } => {
                 if let Err(error) = self.awaken(out).await {
                     drop(reply.send(Err(error)));

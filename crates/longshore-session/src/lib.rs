@@ -25,6 +25,7 @@ mod hub;
 mod import;
 mod inbox;
 mod inner;
+mod keyed;
 mod message;
 mod past;
 mod record;

@@ -5,7 +5,7 @@ use longshore_model::event::{Author, Draft};
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::SessionInfo;
 use longshore_model::lifecycle::{GitState, NativeId, Opened, Sleep};
-use longshore_model::session::RecordPlace;
+use longshore_model::session::{KeyedPrompt, PromptName, RecordPlace};
 use longshore_model::time::Timestamp;
 use tokio::sync::oneshot;
 
@@ -34,6 +34,10 @@ pub(crate) enum FromClient {
     },
     RecordPlace {
         reply: oneshot::Sender<Result<Option<RecordPlace>, HubError>>,
+    },
+    KeyedPrompt {
+        name: PromptName,
+        reply: oneshot::Sender<Result<Option<KeyedPrompt>, HubError>>,
     },
     /// The log holds more than the session knows: read it first.
     Reread,

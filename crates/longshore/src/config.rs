@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use longshore_drivers::discover::AgentSettings;
+use longshore_facades::guard;
 use longshore_model::mcp::{self, McpTransport};
 use serde::Deserialize;
 
@@ -97,6 +98,8 @@ pub struct Config {
     pub bind: String,
     /// Names besides loopback under which it may be reached.
     pub allow_hosts: Vec<String>,
+    /// The origins of pages of others that may use the protocols of foreign clients.
+    pub allow_origins: Vec<String>,
     /// Whether it speaks TLS, with a certificate of an authority of this machine's own.
     pub tls: bool,
     /// The certificate that it speaks TLS with instead, in PEM.
@@ -142,6 +145,7 @@ impl Default for Config {
         Self {
             bind: "127.0.0.1:8790".to_owned(),
             allow_hosts: Vec::new(),
+            allow_origins: Vec::new(),
             tls: false,
             tls_cert: None,
             tls_key: None,
@@ -186,6 +190,15 @@ impl Config {
         }
         if let Some(hosts) = env("LONGSHORE_ALLOW_HOSTS") {
             self.allow_hosts = hosts.split(',').map(|host| host.trim().to_owned()).collect();
+        }
+        if let Some(origins) = env("LONGSHORE_ALLOW_ORIGINS") {
+            self.allow_origins = origins.split(',').map(|origin| origin.trim().to_owned()).collect();
+        }
+        if let Some(odd) = self.allow_origins.iter().find(|origin| !guard::is_origin(origin)) {
+            bail!(
+                "`allow_origins` lists `{odd}`, but an origin is like https://app.example or http://localhost:3000: \
+                 a scheme, a host, and a port unless it is the usual one"
+            );
         }
         if let Some(names) = env("LONGSHORE_MCP_ENV") {
             self.mcp_env = names.split(',').map(|name| name.trim().to_owned()).collect();
@@ -266,6 +279,20 @@ mod tests {
         assert_eq!(config.mcp_env, ["DOCS_KEY"]);
         let env = |name: &str| (name == "LONGSHORE_MCP_ENV").then(|| "DOCS_KEY, LONGSHORE_TOKEN".to_owned());
         assert!(config.apply(env).unwrap_err().to_string().contains("LONGSHORE_TOKEN"));
+    }
+
+    #[test]
+    fn only_origins_are_allowed_as_such() {
+        assert!(Config::default().allow_origins.is_empty());
+        let env = |value: &'static str| {
+            move |name: &str| (name == "LONGSHORE_ALLOW_ORIGINS").then(|| value.to_owned())
+        };
+        let mut config = Config::default();
+        config.apply(env("https://app.example, http://localhost:3000")).unwrap();
+        assert_eq!(config.allow_origins, ["https://app.example", "http://localhost:3000"]);
+        for odd in ["*", "https://app.example/", "app.example"] {
+            assert!(config.apply(env(odd)).unwrap_err().to_string().contains(odd), "{odd}");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::keys::TokenLookup;
 use super::token::Token;
 use super::{Access, Caller, cookie};
 use crate::berth::Berth;
+use crate::facade::only_looks;
 use crate::guard;
 use crate::intake::{Cut, PacedBody, limit_of};
 use crate::native;
@@ -34,7 +35,7 @@ struct RequestToken {
 
 /// The token of a request. An explicit token counts more than a cookie.
 fn offered(request: &Request) -> Option<RequestToken> {
-    match written(request) {
+    match written(request).or_else(|| api_key(request.headers())) {
         Some(token) => Some(RequestToken { token, by_cookie: false }),
         None => cookie::sent(request.headers()).map(|token| RequestToken { token, by_cookie: true }),
     }
@@ -95,7 +96,8 @@ pub(crate) async fn require(
 fn least_of(request: &Request) -> Access {
     let path = request.extensions().get::<MatchedPath>();
     let of_call = path.and_then(|path| native::access_of(request.method(), path.as_str()));
-    let of_others = if request.method().is_safe() { Access::Read } else { Access::Act };
+    let looks = request.method().is_safe() || path.is_some_and(|path| only_looks(path.as_str()));
+    let of_others = if looks { Access::Read } else { Access::Act };
     of_call.unwrap_or(of_others)
 }
 
@@ -153,6 +155,13 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<Token> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| Token::new(token.trim()))
+}
+
+/// The token of the `X-API-Key` header, where programs of other protocols put it. As a browser asks before it sends such a
+/// header to another site, it is as good as `Authorization`.
+fn api_key(headers: &HeaderMap) -> Option<Token> {
+    let key = headers.get("x-api-key")?.to_str().ok()?.trim();
+    (!key.is_empty()).then(|| Token::new(key))
 }
 
 fn upgrades(headers: &HeaderMap) -> bool {

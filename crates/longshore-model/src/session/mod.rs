@@ -19,6 +19,7 @@ mod brief;
 mod close;
 mod command;
 mod handing;
+mod keyed;
 mod parent;
 mod past;
 mod queue;
@@ -54,6 +55,7 @@ pub use bounds::{
     QUEUE_BYTES, QUEUE_LIMIT, RESOLUTIONS_LIMIT, TOOL_OUTPUT_LIMIT,
 };
 pub use handing::GO_ON;
+pub use keyed::{KeyedPrompt, PromptName};
 pub use past::RecordPlace;
 pub use row::title_of;
 

@@ -95,7 +95,8 @@ impl HubServer {
         };
         let setup = Setup {
             owner,
-            names: HostNames::also(config.allow_hosts.iter().cloned().chain(place.hosts())),
+            names: HostNames::also(config.allow_hosts.iter().cloned().chain(place.hosts()))
+                .with_pages_of(config.allow_origins.iter().cloned()),
             vapid,
             outlet: Outlet::World,
             tls: tls.clone(),

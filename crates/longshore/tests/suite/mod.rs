@@ -4,6 +4,8 @@ mod agents;
 mod approving;
 mod attach;
 mod calling_back;
+mod chunks;
+mod chunks_recorded;
 mod cli;
 mod codex_control;
 mod codex_exec;
