@@ -21,7 +21,8 @@
 //! | [`native`] | our own protocol: HTTP, server-sent events, a JSON-RPC socket |
 //! | [`facade`] | the table of client protocols that others wrote |
 //! | [`callback`] | the route for programs of agents that call back |
-//! | [`metrics`] | Prometheus |
+//! | `orbit` | the protocol of Codex Pocket |
+//! | [`metrics`], [`log_tail`] | for Prometheus; the newest lines of the log |
 
 pub mod auth;
 pub mod berth;
@@ -32,6 +33,7 @@ pub mod guard;
 pub mod intake;
 pub mod key_file;
 pub mod ledger;
+pub mod log_tail;
 pub mod metrics;
 pub mod native;
 pub mod outgo;
@@ -44,9 +46,11 @@ pub mod tls;
 pub mod web;
 
 mod again;
+mod file_body;
 mod kernel;
+mod orbit;
 mod presence;
 mod stall;
 
-pub use router::{App, Setup, SetupError};
+pub use router::{App, Setup, SetupError, Storage};
 pub use serve::{serve, serve_callbacks};
