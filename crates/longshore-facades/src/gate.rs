@@ -28,7 +28,6 @@ use tokio::sync::broadcast;
 
 use crate::auth::{Access, Caller, Denial};
 use crate::guard;
-use crate::kernel::diary::Incident;
 use crate::outgo::OutgoAccount;
 use crate::presence::ConnectionPresence;
 use crate::problem::Problem;
@@ -100,11 +99,7 @@ impl Gate {
 
     /// Refuses what this caller may not do.
     pub fn check(&self, access: Access) -> Result<(), GateError> {
-        let checked = self.caller.check(access);
-        if let Err(Denial::NotAllowed { .. }) = &checked {
-            self.app.diary.count(Incident::Denied, self.caller.name(), self.hub().now());
-        }
-        Ok(checked?)
+        Ok(self.app.check(&self.caller, access)?)
     }
 
     /// Does what this caller may do, and what may take a while before it is done; not if the caller is put out meanwhile.

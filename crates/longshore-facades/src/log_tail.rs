@@ -12,11 +12,11 @@ const LINE_BYTES: usize = 4 << 10;
 /// The newest lines of the log of this process. Writing to it never fails and never waits for a reader.
 #[derive(Debug, Default)]
 pub struct LogTail {
-    lines: Mutex<Lines>,
+    lines: Mutex<TailLines>,
 }
 
 #[derive(Debug, Default)]
-struct Lines {
+struct TailLines {
     whole: VecDeque<String>,
     bytes: usize,
     /// The line that is being written.
@@ -40,12 +40,12 @@ impl LogTail {
         text
     }
 
-    fn lines(&self) -> MutexGuard<'_, Lines> {
+    fn lines(&self) -> MutexGuard<'_, TailLines> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Lines {
+impl TailLines {
     fn end(&mut self) {
         let line = plain(&String::from_utf8_lossy(&std::mem::take(&mut self.open)));
         self.bytes += line.len();

@@ -38,7 +38,7 @@ impl Incident {
 
 /// An entry.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry<T> {
+pub(crate) struct DiaryEntry<T> {
     pub(crate) at: Timestamp,
     pub(crate) what: T,
 }
@@ -48,8 +48,8 @@ pub(crate) struct Entry<T> {
 pub(crate) struct Diary {
     pub(crate) started: Timestamp,
     counts: [AtomicU64; Incident::ALL.len()],
-    incidents: Mutex<VecDeque<Entry<(Incident, String)>>>,
-    deeds: Mutex<VecDeque<Entry<String>>>,
+    incidents: Mutex<VecDeque<DiaryEntry<(Incident, String)>>>,
+    deeds: Mutex<VecDeque<DiaryEntry<String>>>,
 }
 
 impl Diary {
@@ -61,13 +61,13 @@ impl Diary {
     pub(crate) fn count(&self, incident: Incident, detail: impl Into<String>, at: Timestamp) {
         self.counts[incident as usize].fetch_add(1, Ordering::Relaxed);
         if incident.is_remarkable() {
-            put(&self.incidents, INCIDENTS, Entry { at, what: (incident, detail.into()) });
+            put(&self.incidents, INCIDENTS, DiaryEntry { at, what: (incident, detail.into()) });
         }
     }
 
     /// Notes what somebody did.
     pub(crate) fn note(&self, deed: impl Into<String>, at: Timestamp) {
-        put(&self.deeds, DEEDS, Entry { at, what: deed.into() });
+        put(&self.deeds, DEEDS, DiaryEntry { at, what: deed.into() });
     }
 
     pub(crate) fn counted(&self, incident: Incident) -> u64 {
@@ -75,17 +75,17 @@ impl Diary {
     }
 
     /// The newest remarkable things, the oldest first.
-    pub(crate) fn incidents(&self) -> Vec<Entry<(Incident, String)>> {
+    pub(crate) fn incidents(&self) -> Vec<DiaryEntry<(Incident, String)>> {
         newest(&self.incidents, INCIDENTS)
     }
 
     /// The newest deeds, the oldest first.
-    pub(crate) fn deeds(&self, most: usize) -> Vec<Entry<String>> {
+    pub(crate) fn deeds(&self, most: usize) -> Vec<DiaryEntry<String>> {
         newest(&self.deeds, most)
     }
 }
 
-fn put<T>(list: &Mutex<VecDeque<Entry<T>>>, most: usize, entry: Entry<T>) {
+fn put<T>(list: &Mutex<VecDeque<DiaryEntry<T>>>, most: usize, entry: DiaryEntry<T>) {
     let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
     if list.len() >= most {
         list.pop_front();
@@ -93,7 +93,7 @@ fn put<T>(list: &Mutex<VecDeque<Entry<T>>>, most: usize, entry: Entry<T>) {
     list.push_back(entry);
 }
 
-fn newest<T: Clone>(list: &Mutex<VecDeque<Entry<T>>>, most: usize) -> Vec<Entry<T>> {
+fn newest<T: Clone>(list: &Mutex<VecDeque<DiaryEntry<T>>>, most: usize) -> Vec<DiaryEntry<T>> {
     let list = list.lock().unwrap_or_else(PoisonError::into_inner);
     list.iter().skip(list.len().saturating_sub(most)).cloned().collect()
 }

@@ -50,10 +50,11 @@ async fn the_counts_of_the_status_are_those_of_the_doors() {
         while counters().await["counters"]["wsClientDisconnected"] != 1 {}
     })
     .await;
-    let refused = rig.with_token(&token, "GET", "/admin/pair/qr.svg?code=x").send().await;
-    assert_eq!(refused.status, 403);
+    for (method, path) in [("GET", "/admin/pair/qr.svg?code=x"), ("POST", "/admin/uploads/prune")] {
+        assert_eq!(rig.with_token(&token, method, path).send().await.status, 403);
+    }
     let after = counters().await;
-    assert_eq!(after["counters"]["readOnlyDenied"], 1);
+    assert_eq!(after["counters"]["readOnlyDenied"], 2);
     let last = after["recent"].as_array().unwrap().last().unwrap().clone();
     assert_eq!((&last["kind"], &last["detail"]), (&json!("readOnlyDenied"), &json!("my read_only phone")));
 }

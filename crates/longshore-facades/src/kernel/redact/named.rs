@@ -54,7 +54,7 @@ enum NameKind {
 }
 
 /// How a value was written.
-struct Value {
+struct NamedValue {
     range: Range<usize>,
     quoted: bool,
 }
@@ -128,8 +128,8 @@ fn assigned(text: &str, at: usize) -> Option<Range<usize>> {
 }
 
 /// `Bearer TOKEN` as a whole, for schemes that are known; otherwise one word that looks like a token.
-fn authorization(text: &str, value: Value) -> Option<Range<usize>> {
-    let whole = line(text, Value { range: value.range.clone(), quoted: value.quoted });
+fn authorization(text: &str, value: NamedValue) -> Option<Range<usize>> {
+    let whole = line(text, NamedValue { range: value.range.clone(), quoted: value.quoted });
     let (scheme, rest) = text[whole.clone()].split_once(' ').unwrap_or((&text[whole.clone()], ""));
     if SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()) && !rest.trim().is_empty() {
         return Some(whole.start + scheme.len() + 1..whole.end);
@@ -139,7 +139,7 @@ fn authorization(text: &str, value: Value) -> Option<Range<usize>> {
 }
 
 /// The value up to the end of its line or of its quotes.
-fn line(text: &str, value: Value) -> Range<usize> {
+fn line(text: &str, value: NamedValue) -> Range<usize> {
     if value.quoted {
         return value.range;
     }
@@ -172,7 +172,7 @@ fn name_before(text: &str, at: usize) -> Option<(Range<usize>, bool)> {
     (length > 0).then_some((end - length..end, is_quoted))
 }
 
-fn value_at(text: &str, at: usize) -> Value {
+fn value_at(text: &str, at: usize) -> NamedValue {
     let bytes = text.as_bytes();
     let escape = usize::from(bytes.get(at) == Some(&b'\\'));
     match bytes.get(at + escape) {
@@ -188,13 +188,13 @@ fn value_at(text: &str, at: usize) -> Value {
             while !text.is_char_boundary(end) {
                 end -= 1;
             }
-            Value { range: start..end, quoted: true }
+            NamedValue { range: start..end, quoted: true }
         }
         Some(_) | None => {
             let length = run_at(text, at.min(text.len()), |letter| {
                 !letter.is_ascii_whitespace() && !b",;&\"'<>)}\\`|".contains(&letter)
             });
-            Value { range: at..at + length, quoted: false }
+            NamedValue { range: at..at + length, quoted: false }
         }
     }
 }

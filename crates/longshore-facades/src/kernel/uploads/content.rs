@@ -9,7 +9,7 @@ const UNKNOWN: &str = "application/octet-stream";
 /// What a file is. A browser shows pictures; it may only save everything else, so that no page of somebody else runs here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Content {
+pub(crate) enum FileContent {
     Png,
     Jpeg,
     Gif,
@@ -20,34 +20,34 @@ pub(crate) enum Content {
     Other,
 }
 
-impl Content {
+impl FileContent {
     pub(crate) fn of(bytes: &[u8]) -> Self {
         let at = |from: usize, sign: &[u8]| bytes.get(from..from + sign.len()) == Some(sign);
         match () {
-            () if at(0, b"\x89PNG\r\n\x1a\n") => Content::Png,
-            () if at(0, b"\xff\xd8\xff") => Content::Jpeg,
-            () if at(0, b"GIF87a") || at(0, b"GIF89a") => Content::Gif,
-            () if at(0, b"RIFF") && at(8, b"WEBP") => Content::Webp,
-            () if at(4, b"ftypavif") || at(4, b"ftypavis") => Content::Avif,
-            () if at(0, b"BM") && bytes.len() > 14 && at(6, &[0; 4]) => Content::Bmp,
-            () => Content::Other,
+            () if at(0, b"\x89PNG\r\n\x1a\n") => FileContent::Png,
+            () if at(0, b"\xff\xd8\xff") => FileContent::Jpeg,
+            () if at(0, b"GIF87a") || at(0, b"GIF89a") => FileContent::Gif,
+            () if at(0, b"RIFF") && at(8, b"WEBP") => FileContent::Webp,
+            () if at(4, b"ftypavif") || at(4, b"ftypavis") => FileContent::Avif,
+            () if at(0, b"BM") && bytes.len() > 14 && at(6, &[0; 4]) => FileContent::Bmp,
+            () => FileContent::Other,
         }
     }
 
     pub(crate) fn media_type(self) -> &'static str {
         match self {
-            Content::Png => "image/png",
-            Content::Jpeg => "image/jpeg",
-            Content::Gif => "image/gif",
-            Content::Webp => "image/webp",
-            Content::Avif => "image/avif",
-            Content::Bmp => "image/bmp",
-            Content::Other => UNKNOWN,
+            FileContent::Png => "image/png",
+            FileContent::Jpeg => "image/jpeg",
+            FileContent::Gif => "image/gif",
+            FileContent::Webp => "image/webp",
+            FileContent::Avif => "image/avif",
+            FileContent::Bmp => "image/bmp",
+            FileContent::Other => UNKNOWN,
         }
     }
 
     pub(crate) fn is_picture(self) -> bool {
-        self != Content::Other
+        self != FileContent::Other
     }
 }
 

@@ -22,7 +22,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use tracing::warn;
 
-pub(crate) use content::Content;
+pub(crate) use content::FileContent;
 use folder::UploadFolder;
 
 use crate::auth::Token;
@@ -76,7 +76,7 @@ pub(crate) enum UploadError {
 
 /// A file that may come.
 #[derive(Clone, Debug)]
-pub(crate) struct Ticket {
+pub(crate) struct UploadTicket {
     pub(crate) token: String,
     pub(crate) path: PathBuf,
     pub(crate) name: String,
@@ -92,7 +92,7 @@ struct UploadNote {
     media_type: String,
     bytes: u64,
     at: Timestamp,
-    content: Option<Content>,
+    content: Option<FileContent>,
 }
 
 /// A file that is here.
@@ -100,12 +100,12 @@ struct UploadNote {
 pub(crate) struct Upload {
     pub(crate) path: PathBuf,
     pub(crate) name: String,
-    pub(crate) content: Content,
+    pub(crate) content: FileContent,
 }
 
 /// A clean-up.
 #[derive(Clone, Debug)]
-pub(crate) struct Prune {
+pub(crate) struct UploadPrune {
     pub(crate) at: Timestamp,
     pub(crate) removed: usize,
     /// Whether a person asked for it.
@@ -119,14 +119,14 @@ pub(crate) struct UploadStats {
     pub(crate) bytes: u64,
     pub(crate) oldest: Option<Timestamp>,
     pub(crate) newest: Option<Timestamp>,
-    pub(crate) last_prune: Option<Prune>,
+    pub(crate) last_prune: Option<UploadPrune>,
 }
 
 #[derive(Debug, Default)]
 struct UploadState {
     notes: HashMap<String, UploadNote>,
     retention: Retention,
-    last_prune: Option<Prune>,
+    last_prune: Option<UploadPrune>,
     looked_at: Option<Timestamp>,
 }
 
@@ -187,7 +187,7 @@ impl Uploads {
         media_type: &str,
         bytes: u64,
         now: Timestamp,
-    ) -> Result<Ticket, UploadError> {
+    ) -> Result<UploadTicket, UploadError> {
         if bytes > FILE_BYTES {
             return Err(UploadError::TooLarge);
         }
@@ -208,7 +208,7 @@ impl Uploads {
         };
         self.delete(gone).await;
         let path = self.folder.file(&token, &name);
-        Ok(Ticket { token, path, name, media_type, until: now.plus_millis(COMES_WITHIN_MS) })
+        Ok(UploadTicket { token, path, name, media_type, until: now.plus_millis(COMES_WITHIN_MS) })
     }
 
     /// Takes the content of an announced file.
@@ -234,7 +234,7 @@ impl Uploads {
         if length > note.bytes {
             return Err(UploadError::LargerThanAnnounced);
         }
-        (note.bytes, note.at, note.content) = (length, now, Some(Content::of(&bytes)));
+        (note.bytes, note.at, note.content) = (length, now, Some(FileContent::of(&bytes)));
         let (folder, token, kept) = (Arc::clone(&self.folder), token.to_owned(), note.clone());
         let written = {
             let token = token.clone();
@@ -271,7 +271,7 @@ impl Uploads {
         let token = first.or(in_address).unwrap_or(named);
         let Upload { path, name, content } = self.find(token)?;
         let media_type = match content {
-            Content::Other => {
+            FileContent::Other => {
                 let announced = self.state().notes.get(token)?.media_type.clone();
                 // It says that it is a picture, and is none that we know.
                 if announced.starts_with("image/") { content.media_type().to_owned() } else { announced }
@@ -297,7 +297,7 @@ impl Uploads {
             };
             let gone: Vec<_> =
                 state.notes.extract_if(|_, note| is_old(note)).map(|(token, _)| token).collect();
-            state.last_prune = Some(Prune { at: now, removed: gone.len(), by_hand });
+            state.last_prune = Some(UploadPrune { at: now, removed: gone.len(), by_hand });
             gone
         };
         let removed = gone.len();

@@ -14,7 +14,7 @@ async fn sent(
     media_type: &str,
     bytes: &'static [u8],
     now: Timestamp,
-) -> Ticket {
+) -> UploadTicket {
     let ticket = uploads.announce(name, media_type, bytes.len() as u64, now).await.unwrap();
     uploads.store(&ticket.token, media_type, Bytes::from_static(bytes), now).await.unwrap();
     ticket
@@ -33,7 +33,7 @@ async fn a_file_is_there_under_its_token_also_for_the_next_hub() {
 
     let uploads = Uploads::open(place, Retention::default());
     let found = uploads.find(&ticket.token).unwrap();
-    assert_eq!((found.path, found.content), (ticket.path.clone(), Content::Png));
+    assert_eq!((found.path, found.content), (ticket.path.clone(), FileContent::Png));
     let path = ticket.path.to_str().unwrap().to_owned();
     for named in [
         ticket.token.clone(),
@@ -103,32 +103,32 @@ fn the_oldest_make_room_and_what_never_came_is_the_first() {
     };
     let mut notes = HashMap::from([
         ("stale".to_owned(), note(1, 0, None)),
-        ("old".to_owned(), note(TOTAL_BYTES / 2, 1, Some(Content::Other))),
-        ("new".to_owned(), note(TOTAL_BYTES / 2, 2, Some(Content::Other))),
+        ("old".to_owned(), note(TOTAL_BYTES / 2, 1, Some(FileContent::Other))),
+        ("new".to_owned(), note(TOTAL_BYTES / 2, 2, Some(FileContent::Other))),
     ]);
     assert_eq!(make_room(&mut notes, 0, at(60)), ["stale"]);
     assert_eq!(make_room(&mut notes, FILE_BYTES, at(60)), ["old"]);
     let mut many: HashMap<_, _> =
-        (0..FILES).map(|n| (n.to_string(), note(1, n as i64, Some(Content::Png)))).collect();
+        (0..FILES).map(|n| (n.to_string(), note(1, n as i64, Some(FileContent::Png)))).collect();
     assert_eq!(make_room(&mut many, 1, at(0)), ["0"]);
 }
 
 #[test]
 fn the_first_bytes_say_what_a_file_is() {
     for (bytes, content) in [
-        (PNG, Content::Png),
-        (b"\xff\xd8\xff\xe0".as_slice(), Content::Jpeg),
-        (b"GIF89a", Content::Gif),
-        (b"RIFF....WEBPVP8 ", Content::Webp),
-        (b"\0\0\0\x20ftypavif", Content::Avif),
-        (b"<svg xmlns=\"http://www.w3.org/2000/svg\"><script>", Content::Other),
-        (b"<!doctype html><script>", Content::Other),
-        (b"BM<script>", Content::Other),
-        (b"", Content::Other),
+        (PNG, FileContent::Png),
+        (b"\xff\xd8\xff\xe0".as_slice(), FileContent::Jpeg),
+        (b"GIF89a", FileContent::Gif),
+        (b"RIFF....WEBPVP8 ", FileContent::Webp),
+        (b"\0\0\0\x20ftypavif", FileContent::Avif),
+        (b"<svg xmlns=\"http://www.w3.org/2000/svg\"><script>", FileContent::Other),
+        (b"<!doctype html><script>", FileContent::Other),
+        (b"BM<script>", FileContent::Other),
+        (b"", FileContent::Other),
     ] {
-        assert_eq!(Content::of(bytes), content, "{bytes:?}");
+        assert_eq!(FileContent::of(bytes), content, "{bytes:?}");
     }
-    assert!(!Content::Other.is_picture());
+    assert!(!FileContent::Other.is_picture());
 }
 
 #[test]

@@ -27,16 +27,18 @@ const SESSIONS: usize = 20;
 const DAYS: u32 = 7;
 
 /// A verb that the page may run.
-struct Verb {
+struct HubVerb {
     listed: ListedVerb,
-    run: fn(Gate) -> Output,
+    run: fn(Gate) -> VerbOutput,
 }
 
-type Output = futures_util::future::BoxFuture<'static, Result<String, Problem>>;
+type VerbOutput = futures_util::future::BoxFuture<'static, Result<String, Problem>>;
 
-fn verbs() -> Vec<Verb> {
-    let verb =
-        |id, label, args, description, run| Verb { listed: ListedVerb { id, label, args, description }, run };
+fn verbs() -> Vec<HubVerb> {
+    let verb = |id, label, args, description, run| HubVerb {
+        listed: ListedVerb { id, label, args, description },
+        run,
+    };
     vec![
         verb("status", "Status", vec!["status"], "The hub, its version and its log", |gate| {
             Box::pin(hub(gate))
