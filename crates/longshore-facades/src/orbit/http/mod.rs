@@ -29,9 +29,9 @@ mod verbs;
 mod wire;
 
 use axum::body::Bytes;
-use axum::extract::{FromRequest, Path, Request};
+use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use axum::{Json, Router};
 use serde::de::DeserializeOwned;
@@ -82,11 +82,6 @@ pub(crate) fn private() -> Router<App> {
 pub(crate) fn open() -> Router<App> {
     Router::new()
         .route("/u/{token}", get(files::show))
-        // The app goes there after an import, and has no such page.
-        .route(
-            "/threads/{id}",
-            get(async |Path(id): Path<String>| Redirect::temporary(&format!("/thread/{}", plain(&id)))),
-        )
         .method_not_allowed_fallback(async || Problem::wrong_verb())
 }
 

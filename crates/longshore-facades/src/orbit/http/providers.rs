@@ -20,7 +20,7 @@ use crate::gate::Gate;
 use crate::problem::Problem;
 
 /// How long the agents may take to be listed, for a page that is drawn every few seconds.
-const WITHIN: Duration = Duration::from_secs(3);
+const WITHIN: Duration = Duration::from_secs(10);
 /// What the app shows for a key that it must not know.
 const MASK: &str = "••••";
 /// The agent whose page asks for its models.
