@@ -55,6 +55,24 @@ async fn a_file_is_there_under_its_token_also_for_the_next_hub() {
 }
 
 #[tokio::test]
+async fn what_did_not_come_as_a_whole_is_not_there_after_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let uploads = Uploads::open(Some(folder.path().to_owned()), Retention::default());
+    let whole = sent(&uploads, "whole.png", "image/png", PNG, at(0)).await;
+    let cut = sent(&uploads, "cut.png", "image/png", PNG, at(0)).await;
+    let announced = uploads.announce("a.png", "image/png", 4, at(0)).await.unwrap();
+    std::fs::remove_file(folder.path().join(format!("{}.json", cut.token))).unwrap();
+    std::fs::write(folder.path().join("notes.json"), "{}").unwrap();
+    drop(uploads);
+    let uploads = Uploads::open(Some(folder.path().to_owned()), Retention::default());
+    assert!(uploads.find(&whole.token).is_some() && uploads.find(&cut.token).is_none());
+    assert!(!cut.path.exists(), "nobody would ever delete it");
+    let late = uploads.store(&announced.token, "image/png", Bytes::from_static(b"1234"), at(0)).await;
+    assert!(matches!(late, Err(UploadError::Unknown)), "it is announced again");
+    assert!(folder.path().join("notes.json").exists(), "what is not ours stays");
+}
+
+#[tokio::test]
 async fn what_comes_is_what_was_announced_and_comes_once() {
     let uploads = Uploads::open(None, Retention::default());
     let announced = uploads.announce("a", "image/png", 4, at(0)).await.unwrap();

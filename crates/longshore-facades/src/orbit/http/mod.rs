@@ -37,6 +37,7 @@ use axum::{Json, Router};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::auth;
 use crate::problem::Problem;
 use crate::router::App;
 
@@ -116,6 +117,9 @@ fn failed(error: impl Into<String>) -> Value {
 
 /// The JSON of a request; none is an empty object.
 async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
+    if auth::longer_than(request.headers(), BODY_BYTES) {
+        return Err(Problem::too_large(BODY_BYTES));
+    }
     let bytes = Bytes::from_request(request, &()).await?;
     if bytes.len() > BODY_BYTES {
         return Err(Problem::too_large(BODY_BYTES));
