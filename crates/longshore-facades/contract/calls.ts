@@ -304,6 +304,8 @@ export type OpenParams = {
 
 /** A new token of the owner. */
 export type OwnerToken = {
+  /** Always true. Clients of Codex Pocket look for it. */
+  ok: boolean;
   /** The token. */
   token: string;
 };

@@ -17,6 +17,7 @@ use longshore_model::frame::Frame;
 use longshore_model::id::{ApprovalId, QuestionId, Seq, SessionId};
 use longshore_model::info::SessionInfo;
 use longshore_model::session::{KeyedPrompt, PromptName};
+use longshore_model::time::Timestamp;
 use longshore_model::timeline::Timeline;
 use longshore_model::usage::DayUsage;
 use longshore_session::{
@@ -99,7 +100,7 @@ impl Gate {
 
     /// Refuses what this caller may not do.
     pub fn check(&self, access: Access) -> Result<(), GateError> {
-        Ok(self.caller.check(access)?)
+        Ok(self.app.check(&self.caller, access)?)
     }
 
     /// Does what this caller may do, and what may take a while before it is done; not if the caller is put out meanwhile.
@@ -211,6 +212,16 @@ impl Gate {
         Ok(self.hub().models_anew(agent).await?)
     }
 
+    /// See [`Hub::put_note`].
+    pub async fn put_note(&self, name: &str, value: String) -> Result<(), GateError> {
+        self.act(Access::Act, self.hub().put_note(name, value)).await
+    }
+
+    /// See [`Hub::drop_note`].
+    pub async fn drop_note(&self, name: &str) -> Result<bool, GateError> {
+        self.act(Access::Act, self.hub().drop_note(name)).await
+    }
+
     /// See [`Hub::folders`]. It shows more of a machine than the log does, so it is for those who can open a session.
     pub async fn folders(&self, path: Option<String>) -> Result<Folders, GateError> {
         self.check(Access::Act)?;
@@ -238,6 +249,16 @@ impl Gate {
     /// See [`Hub::recent_folders`].
     pub async fn recent_folders(&self) -> Result<Vec<String>, GateError> {
         Ok(self.hub().recent_folders().await?)
+    }
+
+    /// See [`Hub::notes`].
+    pub async fn notes(&self, prefix: &str) -> Result<Vec<(String, String)>, GateError> {
+        Ok(self.hub().notes(prefix).await?)
+    }
+
+    /// The time.
+    pub fn now(&self) -> Timestamp {
+        self.hub().now()
     }
 
     /// See [`Hub::session`].

@@ -23,7 +23,8 @@
 //! | `token_path` | the token in the path, for clients of those protocols that can send it nowhere else |
 //! | `chunks` | the protocol of Potpie: HTTP with streams of JSON objects |
 //! | [`callback`] | the route for programs of agents that call back |
-//! | [`metrics`] | Prometheus |
+//! | `orbit` | the protocol of Codex Pocket |
+//! | [`metrics`], [`log_tail`] | for Prometheus; the newest lines of the log |
 
 pub mod auth;
 pub mod berth;
@@ -34,6 +35,7 @@ pub mod guard;
 pub mod intake;
 pub mod key_file;
 pub mod ledger;
+pub mod log_tail;
 pub mod metrics;
 pub mod native;
 pub mod outgo;
@@ -47,10 +49,12 @@ pub mod web;
 
 mod again;
 mod chunks;
+mod file_body;
 mod kernel;
+mod orbit;
 mod presence;
 mod stall;
 mod token_path;
 
-pub use router::{App, Setup, SetupError};
+pub use router::{App, Setup, SetupError, Storage};
 pub use serve::{serve, serve_callbacks};

@@ -107,6 +107,16 @@ impl Problem {
         Self::too_many("too many pairing codes within a minute", wait)
     }
 
+    /// The caller announces too many files.
+    pub fn too_many_uploads(wait: Duration) -> Self {
+        Self::too_many("rate limit exceeded", wait)
+    }
+
+    /// How many seconds to wait before the next try, if that helps.
+    pub(crate) fn wait_seconds(&self) -> Option<u64> {
+        self.wait.map(|wait| wait.as_secs_f64().ceil().max(1.0) as u64)
+    }
+
     fn too_many(what: &str, wait: Duration) -> Self {
         let mut problem = Self::new("too_many_attempts", StatusCode::TOO_MANY_REQUESTS, what);
         problem.wait = Some(wait);
@@ -268,11 +278,19 @@ impl Problem {
     }
 }
 
+/// A problem over HTTP: clients of Codex Pocket share some calls with ours, and read what happened as `error`.
+#[derive(Serialize)]
+struct SharedForm<'a> {
+    #[serde(flatten)]
+    problem: &'a Problem,
+    error: &'a str,
+}
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let wait = self.wait.map(|wait| HeaderValue::from(wait.as_secs_f64().ceil().max(1.0) as u64));
-        let mut response = (status, Json(&self)).into_response();
+        let wait = self.wait_seconds().map(HeaderValue::from);
+        let mut response = (status, Json(SharedForm { error: &self.title, problem: &self })).into_response();
         // A facade says it in the form of its protocol.
         response.extensions_mut().insert(self);
         let headers = response.headers_mut();

@@ -1,5 +1,6 @@
 //! All routes, and the checks of every request: its `Host`, its size, its token.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -17,6 +18,8 @@ use crate::callback::Callbacks;
 use crate::facade::FACADES;
 use crate::guard::{HostNames, Pages};
 use crate::intake::{self, Intake};
+use crate::kernel::diary::Diary;
+use crate::kernel::uploads::Uploads;
 use crate::outgo::Outgo;
 use crate::pair::Codes;
 use crate::presence::Presence;
@@ -24,10 +27,16 @@ use crate::problem::Problem;
 use crate::push::{Outlet, Push, PushError, Vapid};
 use crate::serve::HEAD_BYTES;
 use crate::tls::{Authority, Tls};
+use crate::web::WebFolder;
 use crate::{auth, callback, guard, metrics, native, pair, token_path, web};
 
 /// The most wrong tokens of one address per minute, before the address must wait.
 const WRONG_TOKENS: u32 = 30;
+/// The most files that clients announce per minute: of one address, and in total.
+const UPLOADS: (u32, u32) = (30, 300);
+
+/// The version of this program.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The settings of a hub's server.
 pub struct Setup {
@@ -43,6 +52,19 @@ pub struct Setup {
     pub tls: Option<Tls>,
     /// The web app.
     pub web: &'static [web::File],
+    /// A folder with another web app, which is served instead.
+    pub web_dir: Option<PathBuf>,
+    /// What the hub keeps, and where.
+    pub storage: Storage,
+}
+
+/// What a hub keeps, and where.
+#[derive(Clone, Debug, Default)]
+pub struct Storage {
+    /// The data folder; none for a hub that keeps nothing. Such a hub has files of clients in a temporary folder.
+    pub data: Option<PathBuf>,
+    /// Days after which a session in which nothing happens is forgotten; 0 is never.
+    pub retention_days: u32,
 }
 
 /// Why the hub cannot be served.
@@ -71,17 +93,33 @@ pub struct App {
     pub(crate) tls: Option<Tls>,
     pub(crate) addresses: Arc<[String]>,
     pub(crate) web: &'static [web::File],
+    pub(crate) web_dir: Option<Arc<WebFolder>>,
+    pub(crate) storage: Arc<Storage>,
+    pub(crate) uploads: Arc<Uploads>,
+    pub(crate) upload_rate: Arc<Throttle>,
+    pub(crate) diary: Arc<Diary>,
     pub(crate) callbacks: Arc<dyn Callbacks>,
 }
 
 impl App {
     /// An app over a hub, for callers with a token.
     pub async fn open(hub: Hub, setup: Setup) -> Result<Self, SetupError> {
-        let Setup { owner, names, vapid, outlet, tls, web } = setup;
+        let Setup { owner, names, vapid, outlet, tls, web, web_dir, storage } = setup;
         let keys = Keys::load(hub.clone(), owner).await?;
         let presence = Arc::<Presence>::default();
         let push = Push::start(hub.clone(), Arc::clone(&keys), Arc::clone(&presence), vapid, outlet)?;
+        let folder = storage.data.as_ref().map(|data| data.join("uploads"));
+        let uploads = Uploads::open(folder, Uploads::noted_retention(&hub).await?);
+        uploads.keep_tidy({
+            let hub = hub.clone();
+            move || hub.now()
+        });
         Ok(Self {
+            diary: Arc::new(Diary::new(hub.now())),
+            storage: Arc::new(storage),
+            uploads,
+            upload_rate: Arc::new(Throttle::new(UPLOADS.0, UPLOADS.1)),
+            web_dir: web_dir.map(|folder| Arc::new(WebFolder::new(folder))),
             hub,
             keys,
             codes: Arc::default(),
@@ -133,7 +171,9 @@ pub fn router(app: App) -> Router {
         .merge(pair::routes())
         .method_not_allowed_fallback(async || Problem::wrong_verb())
         .merge(private);
-    let own = guarded(routes.fallback(web::serve), Pages::Own, app.clone());
+    let routes = routes.fallback(web::serve);
+    let routes = routes.layer(middleware::from_fn_with_state(app.clone(), web::pages_first));
+    let own = guarded(routes, Pages::Own, app.clone());
     let facades = FACADES.iter().fold(Router::new(), |routes, facade| routes.merge(facade.routes(&app)));
     let nowhere = guarded(Router::new().fallback(async || Problem::no_route()), Pages::Listed, app);
     let by_path = facades.clone().merge(nowhere);
@@ -182,9 +222,9 @@ async fn short_head(request: Request, next: Next) -> Result<Response, Problem> {
     }
 }
 
-/// Says that the hub is there, and nothing else.
+/// Says that the hub is there, and which version it is, and nothing else.
 async fn health() -> Json<serde_json::Value> {
-    Json(json!({ "status": "ok" }))
+    Json(json!({ "status": "ok", "version": { "appCommit": VERSION } }))
 }
 
 /// The certificate of the hub's own authority, for a phone that is to trust it. It is public by nature.

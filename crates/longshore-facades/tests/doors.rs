@@ -28,7 +28,8 @@ fn described(document: &Value) -> Vec<(&'static str, String)> {
 async fn health_says_that_the_hub_is_there_and_nothing_else() {
     let rig = Rig::new().await;
     let reply = rig.bare("GET", "/health").send().await;
-    assert_eq!(reply.ok(200), json!({ "status": "ok" }));
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(reply.ok(200), json!({ "status": "ok", "version": { "appCommit": version } }));
     assert_eq!(reply.header("cache-control"), Some("no-store"));
     assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
     assert_eq!(reply.header("x-frame-options"), Some("DENY"));

@@ -9,7 +9,7 @@ use longshore_facades::auth::{Keep, Owner, Token};
 use longshore_facades::guard::HostNames;
 use longshore_facades::push::{Outlet, Vapid};
 use longshore_facades::tls::Tls;
-use longshore_facades::{App, Setup, serve};
+use longshore_facades::{App, Setup, Storage, serve};
 use longshore_log::{MemoryLog, Stores};
 use longshore_model::anchor::{
     AgentQuestion, Answer, Folders, FoldersQuery, FromAnchor, Launch, Machine, PastCount, Query, ToAnchor,
@@ -143,14 +143,24 @@ impl Rig {
 
     /// With an app that is made of the usual one.
     pub(crate) async fn with(change: impl FnOnce(App) -> App) -> Self {
-        Self::made(Arc::new(MemoryLog::default()), None, change).await
+        Self::made(Arc::new(MemoryLog::default()), None, |_| {}, change).await
+    }
+
+    /// With another setup than the usual one.
+    pub(crate) async fn set_up(change: impl FnOnce(&mut Setup)) -> Self {
+        Self::made(Arc::new(MemoryLog::default()), None, change, |app| app).await
     }
 
     pub(crate) async fn over(stores: impl Into<Stores>, tls: Option<Tls>) -> Self {
-        Self::made(stores, tls, |app| app).await
+        Self::made(stores, tls, |_| {}, |app| app).await
     }
 
-    async fn made(stores: impl Into<Stores>, tls: Option<Tls>, change: impl FnOnce(App) -> App) -> Self {
+    async fn made(
+        stores: impl Into<Stores>,
+        tls: Option<Tls>,
+        set: impl FnOnce(&mut Setup),
+        change: impl FnOnce(App) -> App,
+    ) -> Self {
         let hub = Hub::new(stores);
         let (to_anchor, mut from_hub) = mpsc::channel(256);
         let (tell, told) = mpsc::unbounded_channel();
@@ -183,14 +193,17 @@ impl Rig {
                 Ok(())
             }
         });
-        let setup = Setup {
+        let mut setup = Setup {
             owner: Owner { token: Token::new(TOKEN), keep: Some(keep) },
             names: HostNames::also(["hub.example".to_owned()]).with_pages_of([PAGE.to_owned()]),
             vapid: Vapid::fleeting("mailto:owner@example.com").unwrap(),
             outlet: Outlet::Loopback,
             tls,
             web: &[],
+            web_dir: None,
+            storage: Storage::default(),
         };
+        set(&mut setup);
         let app = App::open(hub.clone(), setup).await.unwrap();
         let (stop, stopped) = oneshot::channel();
         tokio::spawn(serve(listener, change(app), async { drop(stopped.await) }));

@@ -1,4 +1,4 @@
-//! The kinds of keys: devices, push subscriptions, leases, and secrets for one use.
+//! The kinds of keys: devices, push subscriptions, notes of facades, leases, and secrets for one use.
 
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use crate::keyring::{KeyEntry, KeyWatch, Keyring, Revision};
 
 const DEVICES: &str = "device/";
 const PUSHES: &str = "push/";
+const NOTES: &str = "note/";
 const LEASES: &str = "lease/";
 
 #[derive(Serialize, Deserialize)]
@@ -77,6 +78,29 @@ impl dyn Keyring {
     /// Deletes the subscription of an endpoint. It is fine if the endpoint is unknown.
     pub async fn drop_push(&self, endpoint: String) -> Result<(), LogError> {
         self.delete(push_key(&endpoint), None).await.map(drop)
+    }
+
+    /// The notes whose names begin so, with their names, in the order of the names.
+    pub async fn notes(&self, prefix: &str) -> Result<Vec<(String, String)>, LogError> {
+        let entries = self.list(format!("{NOTES}{prefix}")).await?;
+        let named = |entry: KeyEntry| Some((entry.key.strip_prefix(NOTES)?.to_owned(), entry.value));
+        Ok(entries.into_iter().filter_map(named).collect())
+    }
+
+    /// Stores a note in place of the earlier one. A name has the letters of a key.
+    pub async fn put_note(&self, name: &str, value: String) -> Result<(), LogError> {
+        let key = format!("{NOTES}{name}");
+        loop {
+            let expected = self.get(key.clone()).await?.map(|known| known.revision).unwrap_or_default();
+            if self.put_if(key.clone(), value.clone(), expected, None).await?.is_some() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Deletes a note. Returns whether it was there.
+    pub async fn drop_note(&self, name: &str) -> Result<bool, LogError> {
+        self.delete(format!("{NOTES}{name}"), None).await
     }
 
     /// Takes a secret for one use. If several callers take it, exactly one gets it.

@@ -110,6 +110,8 @@ pub struct Config {
     pub public_url: Option<String>,
     /// Whether it may listen beyond this machine without TLS.
     pub insecure_http: bool,
+    /// A folder with another web app, which is served instead of the built-in one.
+    pub web_dir: Option<PathBuf>,
     /// The contact for push services: `mailto:` or `https:`.
     pub push_contact: String,
     /// Whether a commit waits for the disk: `full`, or `normal`, which a power cut may take back.
@@ -151,6 +153,7 @@ impl Default for Config {
             tls_key: None,
             public_url: None,
             insecure_http: false,
+            web_dir: None,
             push_contact: "mailto:owner@example.com".to_owned(),
             durability: Durability::Full,
             compact_after_hours: 24,
@@ -230,6 +233,7 @@ impl Config {
         self.tls_cert = env("LONGSHORE_TLS_CERT").map(PathBuf::from).or(self.tls_cert.take());
         self.tls_key = env("LONGSHORE_TLS_KEY").map(PathBuf::from).or(self.tls_key.take());
         self.public_url = env("LONGSHORE_PUBLIC_URL").or(self.public_url.take());
+        self.web_dir = env("LONGSHORE_WEB_DIR").map(PathBuf::from).or(self.web_dir.take());
         if let Some(contact) = env("LONGSHORE_PUSH_CONTACT") {
             self.push_contact = contact;
         }
@@ -256,6 +260,8 @@ mod tests {
         let mut config = Config::parse(text, Path::new("config.toml")).unwrap();
         config.apply(|name| (name == "LONGSHORE_BIND").then(|| "127.0.0.1:2".to_owned())).unwrap();
         assert_eq!((config.bind.as_str(), config.retention_days), ("127.0.0.1:2", 3));
+        config.apply(|name| (name == "LONGSHORE_WEB_DIR").then(|| "/srv/app".to_owned())).unwrap();
+        assert_eq!(config.web_dir.as_deref(), Some(Path::new("/srv/app")));
         assert_eq!(config.agents["codex"].path.as_deref(), Some(Path::new("/opt/codex")));
     }
 

@@ -14,11 +14,12 @@ use serde::Deserialize;
 
 use super::keys::TokenLookup;
 use super::token::Token;
-use super::{Access, Caller, cookie};
+use super::{Access, Caller, Denial, cookie};
 use crate::berth::Berth;
 use crate::facade::only_looks;
 use crate::guard;
 use crate::intake::{Cut, PacedBody, limit_of};
+use crate::kernel::diary::Incident;
 use crate::native;
 use crate::problem::Problem;
 use crate::router::App;
@@ -65,7 +66,7 @@ pub(crate) async fn require(
     }
     let caller = app.admit(&offered.token, address(&request))?;
     let looks = request.method().is_safe();
-    caller.check(least_of(&request))?;
+    app.check(&caller, least_of(&request))?;
     if let Some(berth) = request.extensions().get::<Arc<Berth>>() {
         berth.belongs_to(caller.party());
     }
@@ -116,6 +117,15 @@ impl App {
             TokenLookup::Revoked => Err(Problem::revoked_token()),
             TokenLookup::Unknown => Err(self.wrong_token(from)),
         }
+    }
+
+    /// Refuses what a caller may not do, and counts that.
+    pub(crate) fn check(&self, caller: &Caller, access: Access) -> Result<(), Denial> {
+        let checked = caller.check(access);
+        if let Err(Denial::NotAllowed { .. }) = &checked {
+            self.diary.count(Incident::Denied, caller.name(), self.hub.now());
+        }
+        checked
     }
 
     /// Counts a wrong token.

@@ -25,6 +25,7 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinSet};
 
 use super::attach::Attached;
+use super::diary::Incident;
 use crate::berth::Berth;
 use crate::gate::Gate;
 use crate::intake;
@@ -200,7 +201,10 @@ pub(crate) fn upgrade<P: Protocol>(
             following: FuturesUnordered::new(),
             changes: None,
         };
+        let (app, now) = (link.gate.app().clone(), link.gate.now());
+        app.diary.count(Incident::Connected, "", now);
         link.run(first).await;
+        app.diary.count(Incident::Disconnected, "", app.hub.now());
     }))
 }
 

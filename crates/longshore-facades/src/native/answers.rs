@@ -265,6 +265,8 @@ pub struct PairedDevice {
 /// A new token of the owner.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct OwnerToken {
+    /// Always true. Clients of Codex Pocket look for it.
+    pub ok: bool,
     /// The token.
     pub token: String,
 }

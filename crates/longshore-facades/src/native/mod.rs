@@ -17,7 +17,7 @@ mod socket_methods;
 
 pub use call::{Call, Signature, Verb};
 pub use calls::calls;
-pub(crate) use calls::{access_of, me};
+pub(crate) use calls::{access_of, me, revoke_device};
 pub use http::routes;
 pub(crate) use input::{ByName, CallInput};
 pub use openapi::document as openapi;

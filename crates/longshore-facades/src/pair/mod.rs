@@ -79,19 +79,18 @@ impl App {
         Ok(PairingCode { code, expires_at, pair_url: offer.url, mode, addresses: self.addresses.to_vec() })
     }
 
-    /// The link for a code. The code is behind the `#`, so that no server on the way logs it.
+    /// The link for a code. The code is behind the `#`, so that no server on the way logs it. Only another web app may
+    /// look for it in the query, as Codex Pocket does.
     fn link(&self, base: &str, code: &str) -> String {
         let ca = self.authority().map(|ca| format!("?ca={}", ca.fingerprint)).unwrap_or_default();
-        format!("{base}/pair{ca}#{code}")
+        match &self.web_dir {
+            None => format!("{base}/pair{ca}#{code}"),
+            Some(_) => format!("{base}/pair?code={code}"),
+        }
     }
 
-    /// A code that signs the owner's own browser in, in its long form, which nobody can guess.
-    pub fn first_code(&self) -> Option<String> {
-        let link = self.first_link("")?;
-        link.split_once('#').map(|(_, code)| code.to_owned())
-    }
-
-    /// A link that pairs a phone, for a person who starts the hub at a terminal.
+    /// A link that pairs a device, for a person who starts the hub at a terminal. Its code is in the long form, which
+    /// nobody can guess.
     pub fn first_link(&self, base: &str) -> Option<String> {
         self.new_code(DeviceMode::Full, None, None, base).ok().map(|made| made.pair_url)
     }

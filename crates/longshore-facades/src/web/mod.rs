@@ -1,10 +1,15 @@
-//! The web app: the files of `web/dist`, which are part of the program. They hold nothing private, so they
-//! need no token.
+//! The web app: the files of `web/dist`, which are part of the program, or those of a folder of the settings (`folder.rs`).
+//! They hold nothing private, so they need no token.
+
+mod folder;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+
+pub(crate) use folder::WebFolder;
 
 use crate::problem::Problem;
 use crate::router::App;
@@ -37,11 +42,29 @@ const MISSING: &str = include_str!("missing.html");
 /// Answers everything that is no call: a file, or the page, which reads the address itself.
 pub(crate) async fn serve(State(app): State<App>, request: Request) -> Response {
     let path = request.uri().path().trim_start_matches('/');
-    let is_call = ["api", "admin"].iter().any(|top| path.split('/').next() == Some(top));
-    if is_call || !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return Problem::no_route().into_response();
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    let mut parts = path.split('/');
+    let is_call = parts.next().is_some_and(|top| ["api", "admin"].contains(&top));
+    match &app.web_dir {
+        // Codex Pocket has a page at `/admin`.
+        Some(folder) if is_read && (!is_call || parts.next().is_none()) => folder.respond(path).await,
+        None if is_read && !is_call => respond(app.web, path, request.headers()),
+        Some(_) | None => Problem::no_route().into_response(),
     }
-    respond(app.web, path, request.headers())
+}
+
+/// A page of another app that has the address of a call of ours. A browser that goes there wants to see it as a page.
+const ALSO_A_PAGE: &str = "/metrics";
+
+/// Lets a browser come to the pages of another app, whatever else has their address.
+pub(crate) async fn pages_first(State(app): State<App>, request: Request, next: Next) -> Response {
+    let accepted =
+        request.headers().get(header::ACCEPT).and_then(|kinds| kinds.to_str().ok()).unwrap_or_default();
+    let is_page = request.uri().path() == ALSO_A_PAGE && accepted.contains("text/html");
+    match is_page && app.web_dir.is_some() {
+        true => serve(State(app), request).await,
+        false => next.run(request).await,
+    }
 }
 
 fn respond(files: &[File], path: &str, headers: &HeaderMap) -> Response {
@@ -100,8 +123,17 @@ fn kind_of(path: &str) -> &'static str {
         "webmanifest" => "application/manifest+json",
         "svg" => "image/svg+xml",
         "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        "avif" => "image/avif",
         "ico" => "image/x-icon",
         "woff2" => "font/woff2",
+        "woff" => "font/woff",
+        "ttf" => "font/ttf",
+        "wasm" => "application/wasm",
+        "mp3" => "audio/mpeg",
+        "mp4" => "video/mp4",
         "txt" => "text/plain; charset=utf-8",
         _ => "application/octet-stream",
     }

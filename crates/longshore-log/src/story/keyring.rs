@@ -17,6 +17,7 @@ pub async fn keyring(log: Stores, reopen: Reopen<'_>) {
     a_key_grows_old(&log).await;
     whoever_watches_keys_sees_their_changes(&log).await;
     devices_are_kept(&log).await;
+    notes_are_kept(&log).await;
     let log = reopen(log);
     devices_are_there_after_a_restart(&log).await;
     what_is_revoked_stays_revoked(&log).await;
@@ -25,6 +26,17 @@ pub async fn keyring(log: Stores, reopen: Reopen<'_>) {
 
 async fn put(log: &Stores, key: &str, value: &str, expected: Revision) -> Option<Revision> {
     log.keyring.put_if(key.into(), value.into(), expected, None).await.unwrap()
+}
+
+async fn notes_are_kept(log: &Stores) {
+    let keys = &log.keyring;
+    for (name, value) in [("a/2", "two"), ("a/1", "one"), ("b/1", "other"), ("a/1", "new")] {
+        keys.put_note(name, value.to_owned()).await.unwrap();
+    }
+    let listed = keys.notes("a/").await.unwrap();
+    assert_eq!(listed, [("a/1".to_owned(), "new".to_owned()), ("a/2".to_owned(), "two".to_owned())]);
+    assert!(keys.drop_note("a/1").await.unwrap() && !keys.drop_note("a/1").await.unwrap());
+    assert_eq!(keys.notes("a/").await.unwrap().len(), 1);
 }
 
 async fn a_key_is_changed_by_one_at_a_time(log: &Stores) {

@@ -13,7 +13,7 @@ use longshore_facades::auth::Owner;
 use longshore_facades::guard::HostNames;
 use longshore_facades::push::{Outlet, Vapid};
 use longshore_facades::tls::Tls;
-use longshore_facades::{App, Setup, serve, serve_callbacks};
+use longshore_facades::{App, Setup, Storage, serve, serve_callbacks};
 use longshore_log::{LogError, MemoryLog, SqliteLog, Stores};
 use longshore_model::mcp::{self, McpServer, McpTransport};
 use longshore_session::Hub;
@@ -101,6 +101,11 @@ impl HubServer {
             outlet: Outlet::World,
             tls: tls.clone(),
             web: longshore_facades::web::FILES,
+            web_dir: config.web_dir.clone(),
+            storage: Storage {
+                data: (keep == Keep::OnDisk).then(|| places.data.clone()),
+                retention_days: config.retention_days,
+            },
         };
         let app = App::open(hub.clone(), setup).await?;
         let app = app.reached_at(place.others.clone()).with_callbacks(callbacks);

@@ -36,13 +36,17 @@ pub(super) async fn sign_in(client: &mut Client) -> Option<String> {
     let made: Made = client.call("pair", params).await.ok()?;
     let here = connect::url(&Places::find().ok()?).ok()?;
     // The code of the link: that of eight letters is refused once somebody on this machine has guessed at it.
-    Some(entering(&here, made.pair_url.split_once('#')?.1))
+    entering(&here, &made.pair_url)
 }
 
-/// The address with which a browser is signed in without being asked for anything.
-pub(super) fn entering(hub: &str, code: &str) -> String {
-    // Behind the sign, so that no server and no log on the way reads the code.
-    format!("{hub}/pair?enter#{code}")
+/// The address with which a browser is signed in without being asked for anything, for a link that pairs.
+pub(super) fn entering(hub: &str, link: &str) -> Option<String> {
+    match link.split_once("?code=") {
+        // Another web app than ours reads it there.
+        Some((_, code)) => Some(format!("{hub}/pair?code={code}")),
+        // Behind the sign, so that no server and no log on the way reads the code.
+        None => link.split_once('#').map(|(_, code)| format!("{hub}/pair?enter#{code}")),
+    }
 }
 
 /// What a browser of this machine is called among the devices.

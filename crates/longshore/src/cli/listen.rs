@@ -40,6 +40,9 @@ pub(super) struct Listen {
     /// Listen beyond this machine without TLS: everyone on the network path can read everything, also tokens
     #[arg(long)]
     insecure_http: bool,
+    /// Serve the web app of this folder instead of the built-in one
+    #[arg(long, value_name = "DIR")]
+    web_dir: Option<std::path::PathBuf>,
 }
 
 impl Listen {
@@ -52,11 +55,12 @@ impl Listen {
         config.tls_key = self.tls_key.or(config.tls_key.take());
         config.public_url = self.public_url.or(config.public_url.take());
         config.insecure_http |= self.insecure_http;
+        config.web_dir = self.web_dir.or(config.web_dir.take());
     }
 
     /// Notes it for verbs that start the hub by the way: whoever found it here, as a paired phone did, finds it here again.
     pub(super) fn remember(mut self, places: &Places) -> Result<()> {
-        for file in [&mut self.tls_cert, &mut self.tls_key].into_iter().flatten() {
+        for file in [&mut self.tls_cert, &mut self.tls_key, &mut self.web_dir].into_iter().flatten() {
             // The next one may be started in another folder.
             *file = std::path::absolute(&*file)?;
         }
@@ -94,6 +98,11 @@ pub(super) async fn check(config: &Config) -> Result<()> {
     if let Some(url) = config.public_url.as_deref().filter(|url| !is_web_address(url)) {
         let what = format!("a phone cannot open the address `{url}`");
         let hint = "write `--public-url` (`public_url`) with its scheme, as in https://hub.example";
+        return Err(Fault::usage(what, hint).into());
+    }
+    if let Some(folder) = config.web_dir.as_deref().filter(|folder| !folder.join("index.html").is_file()) {
+        let what = format!("there is no index.html in {}", folder.display());
+        let hint = "name the folder that the build of the web app wrote with `--web-dir` (`web_dir`)";
         return Err(Fault::usage(what, hint).into());
     }
     let speaks_tls = config.tls || config.tls_cert.is_some();
@@ -318,6 +327,16 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_folder_without_a_page_is_no_web_app() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = Config { web_dir: Some(folder.path().to_owned()), ..Config::default() };
+        let refused = check(&at).await.unwrap_err();
+        assert!(refused.to_string().contains("no index.html"), "{refused}");
+        std::fs::write(folder.path().join("index.html"), "<p>").unwrap();
+        assert!(check(&at).await.is_ok());
+    }
+
+    #[tokio::test]
     async fn what_is_no_address_with_a_port_is_wrong_usage() {
         let at = |bind: &str| Config { bind: bind.to_owned(), ..Config::default() };
         for bad in
@@ -339,6 +358,7 @@ mod tests {
             tls: true,
             tls_cert: Some("cert.pem".into()),
             tls_key: Some("/etc/key.pem".into()),
+            web_dir: Some("/srv/app".into()),
             public_url: Some("https://hub.example".to_owned()),
             ..Listen::default()
         };

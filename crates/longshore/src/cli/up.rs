@@ -8,11 +8,13 @@ use anyhow::{Context, Result};
 use clap::Args;
 use longshore_facades::App;
 use longshore_facades::auth::{Owner, Token};
+use longshore_facades::log_tail::LogTail;
 use longshore_model::time::Timestamp;
 use longshore_session::Hub;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 use tracing::{info, warn};
+use tracing_subscriber::fmt::writer::MakeWriterExt;
 
 use super::connect::Running;
 use super::home;
@@ -142,7 +144,7 @@ pub(super) fn start_logging() {
     let filter = tracing_subscriber::EnvFilter::new(filter.as_deref().unwrap_or("info"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(std::io::stderr.and(LogTail::of_this_process))
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         // The library would print its own failure to stderr, and end the thread that logs if that fails as well. A hub
@@ -157,7 +159,7 @@ fn links(place: &HubAddresses, app: &App) -> Links {
         return Links::default();
     }
     Links {
-        browser: app.first_code().map(|code| link::entering(&place.url, &code)),
+        browser: app.first_link(&place.url).and_then(|link| link::entering(&place.url, &link)),
         phone: place.public().and_then(|public| app.first_link(public)),
     }
 }

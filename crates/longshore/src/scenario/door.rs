@@ -8,7 +8,7 @@ use longshore_drivers::transport::socket::CallbackRegistry;
 use longshore_facades::auth::{Owner, Token};
 use longshore_facades::guard::HostNames;
 use longshore_facades::push::{Outlet, Vapid};
-use longshore_facades::{App, Setup, serve_callbacks};
+use longshore_facades::{App, Setup, Storage, serve_callbacks};
 use longshore_session::Hub;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -33,6 +33,8 @@ impl StageDoor {
             outlet: Outlet::Loopback,
             tls: None,
             web: &[],
+            web_dir: None,
+            storage: Storage::default(),
         };
         let app = App::open(hub.clone(), setup).await?.with_callbacks(callbacks);
         Ok(Self(tokio::spawn(async move { match serve_callbacks(listener, app).await {} })))

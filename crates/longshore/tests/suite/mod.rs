@@ -24,6 +24,7 @@ mod llama;
 mod mcp;
 mod models;
 mod one_task;
+mod orbit_http;
 mod outside;
 mod owner_token;
 mod past;

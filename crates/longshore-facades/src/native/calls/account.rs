@@ -1,5 +1,6 @@
 //! The caller, the devices, and their pushes.
 
+use longshore_model::id::DeviceId;
 use tracing::warn;
 
 use crate::auth::{Access, Caller, Who};
@@ -32,8 +33,12 @@ pub(super) async fn devices(gate: Gate, NoParams {}: NoParams) -> Result<Devices
 }
 
 pub(super) async fn revoke(gate: Gate, params: DeviceParams) -> Result<RevokedDevice, Problem> {
+    revoke_device(&gate, params.device).await
+}
+
+/// Revokes a device, with its codes and its pushes.
+pub(crate) async fn revoke_device(gate: &Gate, device: DeviceId) -> Result<RevokedDevice, Problem> {
     gate.check(Access::Act)?;
-    let device = params.device;
     let app = gate.app().clone();
     to_its_end(async move {
         let revoked = app.keys.revoke(device).await;
@@ -72,7 +77,7 @@ pub(super) async fn rotate(gate: Gate, NoParams {}: NoParams) -> Result<OwnerTok
         if let Err(error) = app.push.unsubscribe(None, None).await {
             warn!(%error, "the owner's browsers cannot be forgotten yet");
         }
-        Ok(OwnerToken { token: token.reveal().to_owned() })
+        Ok(OwnerToken { ok: true, token: token.reveal().to_owned() })
     })
     .await
 }

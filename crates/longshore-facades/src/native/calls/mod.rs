@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use axum::http::Method;
 
-pub(crate) use account::me;
+pub(crate) use account::{me, revoke_device};
 
 use super::call::Call;
 use super::call::Verb::{Delete, Get, Patch, Post};
