@@ -6,6 +6,7 @@ use axum::middleware;
 use axum::response::Response;
 
 use crate::auth;
+use crate::mobile;
 use crate::problem::Problem;
 use crate::router::App;
 
@@ -22,7 +23,7 @@ pub struct Facade {
 }
 
 /// All facades.
-pub const FACADES: &[Facade] = &[];
+pub const FACADES: &[Facade] = &[mobile::FACADE];
 
 impl Facade {
     pub(crate) fn routes(&'static self, app: &App) -> Router<App> {

@@ -20,6 +20,7 @@
 //! | `kernel` | what all facades share: the socket, attaching to a session, asks under foreign ids |
 //! | [`native`] | our own protocol: HTTP, server-sent events, a JSON-RPC socket |
 //! | [`facade`] | the table of client protocols that others wrote |
+//! | [`mobile`] | the app mobile-agent |
 //! | [`callback`] | the route for programs of agents that call back |
 //! | [`metrics`] | Prometheus |
 
@@ -33,6 +34,7 @@ pub mod intake;
 pub mod key_file;
 pub mod ledger;
 pub mod metrics;
+pub mod mobile;
 pub mod native;
 pub mod outgo;
 pub mod pair;

@@ -17,6 +17,7 @@ use crate::callback::Callbacks;
 use crate::facade::FACADES;
 use crate::guard::HostNames;
 use crate::intake::{self, Intake};
+use crate::mobile::{MobileDoor, ServerKey};
 use crate::outgo::Outgo;
 use crate::pair::Codes;
 use crate::presence::Presence;
@@ -31,6 +32,8 @@ const WRONG_TOKENS: u32 = 30;
 
 /// The settings of a hub's server.
 pub struct Setup {
+    /// The key by which phones with mobile-agent know the hub.
+    pub mobile_key: ServerKey,
     /// The owner's token, and how a new one is stored.
     pub owner: Owner,
     /// The names under which clients may reach the hub.
@@ -64,6 +67,7 @@ pub struct App {
     pub(crate) codes: Arc<Codes>,
     pub(crate) names: Arc<HostNames>,
     pub(crate) wrong_tokens: Arc<Throttle>,
+    pub(crate) mobile: Arc<MobileDoor>,
     pub(crate) intake: Arc<Intake>,
     pub(crate) outgo: Arc<Outgo>,
     pub(crate) presence: Arc<Presence>,
@@ -77,11 +81,12 @@ pub struct App {
 impl App {
     /// An app over a hub, for callers with a token.
     pub async fn open(hub: Hub, setup: Setup) -> Result<Self, SetupError> {
-        let Setup { owner, names, vapid, outlet, tls, web } = setup;
+        let Setup { mobile_key, owner, names, vapid, outlet, tls, web } = setup;
         let keys = Keys::load(hub.clone(), owner).await?;
         let presence = Arc::<Presence>::default();
         let push = Push::start(hub.clone(), Arc::clone(&keys), Arc::clone(&presence), vapid, outlet)?;
         Ok(Self {
+            mobile: Arc::new(MobileDoor::new(mobile_key, hub.now())),
             hub,
             keys,
             codes: Arc::default(),

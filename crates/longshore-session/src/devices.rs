@@ -1,12 +1,17 @@
-//! Devices and push subscriptions, which a facade keeps in the keyring, and usage, which it reads from the catalog.
+//! Devices, push subscriptions and projects, which a facade keeps in the keyring, and usage, which it reads from the
+//! catalog.
 
-use longshore_model::device::{StoredDevice, StoredPush};
+use longshore_model::device::{Project, StoredDevice, StoredPush};
 use longshore_model::id::{Context, DeviceId};
 use longshore_model::time::Timestamp;
 use longshore_model::usage::DayUsage;
 
 use crate::error::HubError;
 use crate::hub::{Hub, lock, now};
+
+/// The most projects, and the longest path of one.
+const PROJECTS: usize = 256;
+const PATH: usize = 4_096;
 
 impl Hub {
     /// An id for a new device, and the time.
@@ -43,6 +48,42 @@ impl Hub {
     /// Deletes a push subscription.
     pub async fn drop_push(&self, endpoint: String) -> Result<(), HubError> {
         Ok(self.inner.keyring.drop_push(endpoint).await?)
+    }
+
+    /// All projects, in the order of their paths.
+    pub async fn projects(&self) -> Result<Vec<Project>, HubError> {
+        Ok(self.inner.keyring.projects().await?)
+    }
+
+    /// Lists a folder as a project, if agents can work in it.
+    pub async fn put_project(&self, path: &str) -> Result<Project, HubError> {
+        let path = match path.trim_end_matches('/') {
+            "" => "/",
+            path => path,
+        };
+        if !path.starts_with('/') || path.len() > PATH {
+            return Err(HubError::Invalid(format!(
+                "a project must be an absolute path of at most {PATH} bytes"
+            )));
+        }
+        self.check_cwd(path).await?;
+        let known = self.projects().await?;
+        if let Some(known) = known.iter().find(|known| known.path == path) {
+            return Ok(known.clone());
+        }
+        if known.len() >= PROJECTS {
+            return Err(HubError::Invalid(format!(
+                "{PROJECTS} projects are listed already; remove one first"
+            )));
+        }
+        let project = Project { path: path.to_owned(), added_at: now() };
+        self.inner.keyring.put_project(project.clone()).await?;
+        Ok(project)
+    }
+
+    /// Lists a folder as a project no longer. Returns whether it was listed.
+    pub async fn drop_project(&self, path: &str) -> Result<bool, HubError> {
+        Ok(self.inner.keyring.drop_project(path).await?)
     }
 
     /// The usage of turns that ended since that time, by day, agent and project.

@@ -9,7 +9,7 @@ const LENGTH: usize = 80;
 
 /// The name of a device: one line of bounded length, in letters that people can tell apart, and not a name
 /// that stands for somebody else.
-pub(super) fn named(label: Option<&str>) -> String {
+pub(crate) fn named(label: Option<&str>) -> String {
     let clean: String = label
         .unwrap_or_default()
         .chars()
