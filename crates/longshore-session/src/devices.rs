@@ -57,8 +57,9 @@ impl Hub {
 
     /// Lists a folder as a project, if agents can work in it.
     pub async fn put_project(&self, path: &str) -> Result<Project, HubError> {
-        let path = match path.trim_end_matches('/') {
-            "" => "/",
+        let whole = path;
+        let path = match whole.trim_end_matches('/') {
+            "" => whole.get(..1).unwrap_or_default(),
             path => path,
         };
         if !path.starts_with('/') || path.len() > PATH {

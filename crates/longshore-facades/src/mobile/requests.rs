@@ -33,7 +33,7 @@ pub(super) async fn answer(client: &MobileClient, frame: ClientFrame) -> Vec<Ser
         ClientFrame::SendMessage { agent_id, text, image_data } => {
             return match send(gate, &agent_id, text, image_data.as_ref()).await {
                 Ok(frames) => frames,
-                Err(error) => unsent(agent_id, error),
+                Err(error) => unsent(client, agent_id, error),
             };
         }
         ClientFrame::InterruptAgent { agent_id } => interrupt(gate, &agent_id).await,
@@ -149,10 +149,12 @@ async fn send(gate: &Gate, agent_id: &str, text: String, image: Option<&ImageDat
 }
 
 /// Says in the conversation that a message did not get through: the app does not show errors.
-fn unsent(agent_id: String, error: Refused) -> Vec<ServerFrame> {
+fn unsent(client: &MobileClient, agent_id: String, error: Refused) -> Vec<ServerFrame> {
     let text = format!("Longshore did not take your message: {error}");
     let content = vec![ContentBlock::Text { text }];
-    vec![ServerFrame::error(error), ServerFrame::AssistantMessage { agent_id, content }]
+    let is_shown = agent_id.parse().is_ok_and(|session| client.shown().has(session));
+    let line = is_shown.then_some(ServerFrame::AssistantMessage { agent_id, content });
+    std::iter::once(ServerFrame::error(error)).chain(line).collect()
 }
 
 /// Decides an approval or answers a question. If that fails, the app gets what still waits, because it has taken the card

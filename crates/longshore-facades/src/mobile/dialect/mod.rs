@@ -15,6 +15,8 @@ mod changes;
 mod images;
 mod permissions;
 mod rows;
+#[cfg(test)]
+mod whole_sessions;
 
 pub(super) use agents::{ShownAgents, agent_of_type, snapshot};
 pub(super) use changes::{frames_of, withdraws};
