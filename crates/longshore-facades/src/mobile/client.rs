@@ -281,7 +281,7 @@ impl MobileClient {
             let Some(last) = frames.last() else { break };
             after = last.seq();
             let events = frames.iter().take_while(|frame| frame.seq() <= head);
-            events.filter_map(|frame| frame.event().ok()).for_each(|event| missed.take(&event));
+            events.filter_map(|frame| frame.event().ok()).for_each(|event| missed.take(event));
         }
         Ok(missed)
     }

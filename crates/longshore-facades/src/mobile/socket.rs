@@ -216,9 +216,9 @@ impl Protocol for MobileSocket {
         let (mut told, mut sent) = (Vec::new(), None);
         for event in frames.iter().filter_map(|frame| frame.event().ok()) {
             let is_missed = event.seq <= view.missed_until;
-            let is_withdrawn = withdraws(&event) && !is_missed;
-            let change = view.follower.apply(&event);
-            told.extend(frames_of(&view.info, &event, change, is_missed));
+            let is_withdrawn = withdraws(event) && !is_missed;
+            let change = view.follower.apply(event);
+            told.extend(frames_of(&view.info, event, change, is_missed));
             if is_withdrawn {
                 let pending_permissions = open_permissions(view.follower.timeline(), &view.info.provider);
                 let agent_id = session.to_string();
@@ -247,7 +247,8 @@ impl Protocol for MobileSocket {
 
     fn reached(&mut self, payload: &[u8]) {
         let Ok(number) = <[u8; 8]>::try_from(payload).map(u64::from_be_bytes) else { return };
-        while let Some((_, session, seq)) = self.pings.pop_front_if(|(ping, ..)| *ping <= number) {
+        let arrived = self.pings.iter().take_while(|(ping, ..)| *ping <= number).count();
+        for (_, session, seq) in self.pings.drain(..arrived) {
             self.client.has_received(session, seq);
         }
     }

@@ -1,7 +1,7 @@
 //! A phone with the app: its key, its connection, and what the app shows.
 
 use std::net::SocketAddr;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use data_encoding::HEXLOWER;
 use futures_util::{SinkExt, StreamExt};
@@ -16,7 +16,13 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 use super::app::App;
-use crate::rig::{Rig, soon};
+
+/// Longer than anything here takes, so that a fault ends in a message and not in a wait.
+const WITHIN: Duration = Duration::from_secs(180);
+
+async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(WITHIN, future).await.unwrap_or_else(|_| panic!("it took too long: {what}"))
+}
 
 /// The key of a phone, and what it calls itself.
 pub(crate) struct PhoneKey {
@@ -193,20 +199,5 @@ impl Phone {
             app.agents.get(&id).is_some_and(|agent| agent.said().iter().any(|said| said == words))
         })
         .await;
-    }
-}
-
-impl Rig {
-    /// The text of a QR code for a phone.
-    pub(crate) async fn code(&self, mode: &str) -> Value {
-        self.call("POST", "/admin/pair/mobile").json(&json!({ "mode": mode })).send().await.ok(200)
-    }
-
-    /// A phone that was paired just now, and its key.
-    pub(crate) async fn phone(&self, mode: &str) -> (Phone, PhoneKey) {
-        let key = PhoneKey::new();
-        let code = self.code(mode).await;
-        let pairing = key.pairing(code["pairingToken"].as_str().unwrap());
-        (Phone::come(self.at, &pairing).await, key)
     }
 }

@@ -20,6 +20,7 @@ mod latest;
 mod leftovers;
 mod llama;
 mod mcp;
+mod mobile;
 mod models;
 mod one_task;
 mod outside;

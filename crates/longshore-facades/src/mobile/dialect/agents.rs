@@ -6,6 +6,7 @@ use longshore_model::capability::Mode;
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::{Activity, SessionInfo, Status};
 
+use super::beginning;
 use super::permissions::{of_approval, of_question};
 use crate::mobile::wire::{AgentChange, AgentSnapshot, ServerFrame, millis};
 
@@ -71,7 +72,7 @@ pub(in crate::mobile) fn snapshot(info: &SessionInfo) -> AgentSnapshot {
         total_cost: info.cost_usd.unwrap_or_default(),
         context_used_percent: info.context_percent.unwrap_or_default(),
         output_tokens: info.usage.output.unwrap_or_default(),
-        last_output: preview[..preview.floor_char_boundary(LAST_OUTPUT)].to_owned(),
+        last_output: beginning(preview, LAST_OUTPUT).to_owned(),
         pending_permissions: approvals.chain(questions).collect(),
         created_at: millis(info.created_at),
         auto_approve: info.mode == Mode::Full,

@@ -4,7 +4,7 @@
 //!   when it reaches the agent.
 //! - A whole message takes the place of the bubble into which its pieces were streamed.
 
-use longshore_model::event::{Body, Event, NoticeLevel};
+use longshore_model::event::{Body, Event};
 use longshore_model::info::SessionInfo;
 use longshore_model::lifecycle::{TurnEnd, TurnOutcome};
 use longshore_model::time::Timestamp;
@@ -14,7 +14,7 @@ use longshore_model::usage::Usage;
 use super::cards::{card_id, card_of, result_of};
 use super::images::{picture_of, with_others};
 use super::permissions::permission_of;
-use super::rows::{blocks_of, line_of};
+use super::rows::{blocks_of, is_told, line_of};
 use crate::mobile::wire::{ContentBlock, ServerFrame, TokenCounts};
 
 /// The messages for an event. What the app only missed is told without asking anybody anything once more.
@@ -32,7 +32,8 @@ pub(in crate::mobile) fn frames_of(
     let item = change.item;
     let message =
         |content: Vec<ContentBlock>| ServerFrame::AssistantMessage { agent_id: agent_id.clone(), content };
-    let line = || line_of(item).map(|text| message(vec![ContentBlock::Text { text }]));
+    let line =
+        || line_of(item).filter(|_| is_told(item)).map(|text| message(vec![ContentBlock::Text { text }]));
     match &item.content {
         // See `prompt_of`.
         Content::UserMessage { .. } | Content::TurnDiff => Vec::new(),
@@ -41,13 +42,10 @@ pub(in crate::mobile) fn frames_of(
             None => settled(&change, info).map(message).into_iter().collect(),
         },
         Content::Reasoning { .. } => settled(&change, info).map(message).into_iter().collect(),
-        Content::Notice { level } => match level {
-            NoticeLevel::Info => Vec::new(),
-            NoticeLevel::Warning | NoticeLevel::Error => line().into_iter().collect(),
-        },
+        Content::Notice { .. } => line().into_iter().collect(),
         Content::TurnEnd(end) => {
             let result = (!is_missed).then(|| result(agent_id.clone(), info, end));
-            line().filter(|_| end.outcome == TurnOutcome::Failed).into_iter().chain(result).collect()
+            line().into_iter().chain(result).collect()
         }
         Content::Approval { .. } => {
             asked(&agent_id, &change, info).filter(|_| !is_missed).into_iter().collect()

@@ -29,13 +29,18 @@ const TEXT: usize = 64 << 10;
 
 /// A text of bounded length.
 fn cut(text: &str) -> String {
-    match text.len() > TEXT {
-        false => text.to_owned(),
-        true => {
-            let end = text.floor_char_boundary(TEXT);
-            format!("{}\n… ({} more bytes)", &text[..end], text.len() - end)
-        }
+    let shown = beginning(text, TEXT);
+    match text.len() - shown.len() {
+        0 => text.to_owned(),
+        left => format!("{shown}\n… ({left} more bytes)"),
     }
+}
+
+/// The beginning of a text, at most so many bytes, and no letter cut in two.
+fn beginning(text: &str, most: usize) -> &str {
+    let ends = (0..=most.min(text.len())).rev();
+    text.get(..ends.into_iter().find(|end| text.is_char_boundary(*end)).unwrap_or_default())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

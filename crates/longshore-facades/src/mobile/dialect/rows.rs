@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use longshore_model::command::Attachment;
-use longshore_model::event::{Body, Event};
+use longshore_model::event::{Body, Event, NoticeLevel};
 use longshore_model::id::{ItemId, PromptId};
 use longshore_model::info::SessionInfo;
 use longshore_model::lifecycle::TurnOutcome;
@@ -99,10 +99,14 @@ fn row_of(item: &Item, provider: &str) -> Option<AgentMessage> {
     if let Content::UserMessage { attachments, .. } = &item.content {
         return Some(of_person(id, &item.text, attachments, item.started_at));
     }
-    match blocks_of(item, provider) {
-        Some(blocks) => Some(row(Speaker::Assistant, Said::Blocks(blocks))),
-        None => line_of(item).map(|line| row(Speaker::System, Said::Text(line))),
+    if let Some(blocks) = blocks_of(item, provider) {
+        return Some(row(Speaker::Assistant, Said::Blocks(blocks)));
     }
+    let line = line_of(item)?;
+    Some(match is_told(item) {
+        true => row(Speaker::Assistant, Said::Blocks(vec![ContentBlock::Text { text: line }])),
+        false => row(Speaker::System, Said::Text(line)),
+    })
 }
 
 /// The blocks of something that the agent said or did; none if it said nothing yet.
@@ -143,4 +147,13 @@ pub(super) fn line_of(item: &Item) -> Option<String> {
         | Content::Delegation { .. } => return None,
     };
     (!line.is_empty()).then(|| cut(&line))
+}
+
+/// Whether the app hears of a line when it comes, as a message of the agent: there are no others. The rest is in
+/// histories only.
+pub(super) fn is_told(item: &Item) -> bool {
+    if let Content::Notice { level } = &item.content {
+        return matches!(level, NoticeLevel::Warning | NoticeLevel::Error);
+    }
+    matches!(&item.content, Content::TurnEnd(end) if end.outcome == TurnOutcome::Failed)
 }
