@@ -57,7 +57,7 @@ struct QuietGit {
 }
 
 /// What git said.
-struct GitSaid {
+struct GitReport {
     text: String,
     reason: String,
     code: Option<i32>,
@@ -81,7 +81,7 @@ impl QuietGit {
     }
 
     /// Runs git, which may write in these folders.
-    async fn run(&self, arguments: &[&str], writes: &[PathBuf]) -> Result<GitSaid, String> {
+    async fn run(&self, arguments: &[&str], writes: &[PathBuf]) -> Result<GitReport, String> {
         let sandboxes = match (has_sandbox(), writes.is_empty()) {
             (false, _) => vec![None],
             (true, true) => vec![Some(Sandbox::of_git_alone(&self.top)), Some(Sandbox::looking(&self.top))],
@@ -100,7 +100,7 @@ impl QuietGit {
         Err(refused)
     }
 
-    async fn run_in(&self, arguments: &[&str], sandbox: Option<Sandbox>) -> std::io::Result<GitSaid> {
+    async fn run_in(&self, arguments: &[&str], sandbox: Option<Sandbox>) -> std::io::Result<GitReport> {
         let mut git = Command::from(keyless("git"));
         git.args(arguments).current_dir(&self.top).kill_on_drop(true);
         git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -133,7 +133,7 @@ impl QuietGit {
             false => git.wait().await?.code(),
         };
         let reason = String::from_utf8_lossy(&reason).trim().to_owned();
-        Ok(GitSaid { text: String::from_utf8_lossy(&text).into_owned(), reason, code })
+        Ok(GitReport { text: String::from_utf8_lossy(&text).into_owned(), reason, code })
     }
 
     async fn status(&self) -> Result<WorkTreeStatus, String> {

@@ -12,11 +12,12 @@ use longshore_session::{SessionFilter, WithRaw};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use super::dialect::{Missed, ROWS, ShownAgents, history, open_permissions};
+use super::dialect::{MissedEvents, ROWS, ShownAgents, history, open_permissions};
 use super::door::MobileDoor;
 use super::wire::ServerFrame;
 use crate::gate::{Gate, GateError};
 use crate::kernel::{Step, Steps};
+use crate::outgo::OutgoAccount;
 
 /// How many sessions the app gets when it connects: those that changed last.
 const LISTED: usize = 50;
@@ -41,6 +42,7 @@ pub(super) struct MobileClient {
     open: AtomicBool,
     slots: Arc<Semaphore>,
     readers: Semaphore,
+    outgo: OutgoAccount,
 }
 
 /// Where a connection begins to follow a session.
@@ -59,6 +61,7 @@ pub(super) enum Beginning {
 impl MobileClient {
     pub(super) fn new(gate: Gate, is_new: bool) -> Self {
         Self {
+            outgo: gate.outgo(),
             gate,
             is_new,
             shown: Mutex::default(),
@@ -78,6 +81,13 @@ impl MobileClient {
     /// The text of a message, sent now.
     pub(super) fn text(&self, frame: &ServerFrame) -> String {
         frame.to_text(self.gate.app().hub.now())
+    }
+
+    /// Sends a message that may be large, when there is room for it.
+    pub(super) async fn send_held(&self, frame: &ServerFrame) -> Step {
+        let text = self.text(frame);
+        let share = self.outgo.room(text.len()).await;
+        Step::SendHeld(text, share)
     }
 
     pub(super) fn shown(&self) -> MutexGuard<'_, ShownAgents> {
@@ -132,7 +142,7 @@ impl MobileClient {
         }
         let connected = ServerFrame::Connected { device_id, agents: self.shown().all(), server_signature };
         let mut steps = Steps::default();
-        steps.send(self.text(&connected));
+        steps.push(self.send_held(&connected).await);
         // What changed before the app could be told.
         steps.call(self.list_again());
         steps
@@ -207,7 +217,7 @@ impl MobileClient {
             let missed = self.missed(session, end, timeline.head).await?;
             let begun = timeline.begun_by(end);
             let info = &attached.info;
-            steps.send(self.text(&self.history(info, &begun, &missed, &timeline)));
+            steps.push(self.send_held(&self.history(info, &begun, &missed, &timeline)).await);
             // A bubble that is being streamed begins with what there is of it.
             let fresh = end == timeline.head && self.received(session).is_none();
             let growing = begun.items.iter().filter(|item| {
@@ -224,6 +234,7 @@ impl MobileClient {
 
     /// The history up to what was sent, for an app that asks once more.
     pub(super) async fn history_again(&self, session: SessionId) -> Steps {
+        let _turn = self.readers.acquire().await;
         let mut steps = Steps::default();
         let found = async {
             let timeline = self.gate.timeline(session).await?;
@@ -233,11 +244,17 @@ impl MobileClient {
             Ok::<_, GateError>(self.history(&info, &timeline.begun_by(end), &missed, &timeline))
         };
         let frame = found.await.unwrap_or_else(ServerFrame::error);
-        steps.send(self.text(&frame));
+        steps.push(self.send_held(&frame).await);
         steps
     }
 
-    fn history(&self, info: &SessionInfo, begun: &Timeline, missed: &Missed, now: &Timeline) -> ServerFrame {
+    fn history(
+        &self,
+        info: &SessionInfo,
+        begun: &Timeline,
+        missed: &MissedEvents,
+        now: &Timeline,
+    ) -> ServerFrame {
         ServerFrame::AgentHistory {
             agent_id: info.session_id.to_string(),
             messages: history(info, begun, missed),
@@ -274,8 +291,8 @@ impl MobileClient {
     }
 
     /// What happened after the end of a history.
-    async fn missed(&self, session: SessionId, end: Seq, head: Seq) -> Result<Missed, GateError> {
-        let (mut missed, mut after) = (Missed::default(), end);
+    async fn missed(&self, session: SessionId, end: Seq, head: Seq) -> Result<MissedEvents, GateError> {
+        let (mut missed, mut after) = (MissedEvents::default(), end);
         while after < head {
             let frames = self.gate.events(session, after, PAGE, WithRaw::No).await?;
             let Some(last) = frames.last() else { break };

@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use longshore_model::anchor::{GitWorkTree, RepositoryAsk, RepositoryView, WorkTreeStatus};
 
-use super::requests::{Frames, Refused, said, session_of};
+use super::requests::{MobileAnswer, RefusalText, said, session_of};
 use super::wire::{CommitRow, FileRow, ProjectRow, ServerFrame, StatusRow, WorktreeRow};
 use crate::gate::Gate;
 
@@ -15,7 +15,7 @@ const COMMITS: (u32, u32) = (1_000, 100);
 const ICON: &str = "📁";
 
 /// The listed projects, and the folders that were used last.
-pub(super) async fn projects(gate: &Gate) -> Frames {
+pub(super) async fn projects(gate: &Gate) -> MobileAnswer {
     let listed = gate.projects().await.map_err(said)?.into_iter().map(|project| project.path);
     let recent = gate.recent_folders().await.map_err(said)?;
     // A work tree is a part of its project.
@@ -37,7 +37,7 @@ async fn project(gate: &Gate, path: String) -> ProjectRow {
     ProjectRow { id: path.clone(), name, path, icon: ICON, worktrees }
 }
 
-pub(super) async fn unregister(gate: &Gate, project: &str) -> Frames {
+pub(super) async fn unregister(gate: &Gate, project: &str) -> MobileAnswer {
     match gate.remove_project(project).await.map_err(said)? {
         true => projects(gate).await,
         false => {
@@ -46,19 +46,19 @@ pub(super) async fn unregister(gate: &Gate, project: &str) -> Frames {
     }
 }
 
-pub(super) async fn create_worktree(gate: &Gate, project_id: String, branch: String) -> Frames {
+pub(super) async fn create_worktree(gate: &Gate, project_id: String, branch: String) -> MobileAnswer {
     let worktrees = trees(gate, &project_id, RepositoryAsk::AddWorkTree { branch: branch.clone() }).await?;
     let worktree = worktrees.iter().find(|tree| tree.branch == branch && !tree.is_main).cloned();
     Ok(vec![ServerFrame::WorktreeCreated { project_id, worktree, worktrees }])
 }
 
-pub(super) async fn remove_worktree(gate: &Gate, project_id: String, worktree_path: String) -> Frames {
+pub(super) async fn remove_worktree(gate: &Gate, project_id: String, worktree_path: String) -> MobileAnswer {
     let asked = RepositoryAsk::RemoveWorkTree { path: worktree_path.clone() };
     let worktrees = trees(gate, &project_id, asked).await?;
     Ok(vec![ServerFrame::WorktreeRemoved { project_id, worktree_path, worktrees }])
 }
 
-async fn trees(gate: &Gate, path: &str, asked: RepositoryAsk) -> Result<Vec<WorktreeRow>, Refused> {
+async fn trees(gate: &Gate, path: &str, asked: RepositoryAsk) -> Result<Vec<WorktreeRow>, RefusalText> {
     let view = gate.repository(path.to_owned(), asked).await.map_err(said)?;
     let RepositoryView::WorkTrees(trees) = view else { return Err(odd()) };
     Ok(trees.into_iter().map(tree_row).collect())
@@ -75,7 +75,7 @@ fn tree_row(tree: GitWorkTree) -> WorktreeRow {
 }
 
 /// The app asks this whenever a turn ends, also where there is no repository.
-pub(super) async fn agent_status(gate: &Gate, agent_id: String) -> Frames {
+pub(super) async fn agent_status(gate: &Gate, agent_id: String) -> MobileAnswer {
     let cwd = session_of(gate, &agent_id).await?.cwd;
     Ok(match status(gate, cwd).await {
         Ok(status) => vec![ServerFrame::GitStatus { agent_id, status }],
@@ -85,12 +85,12 @@ pub(super) async fn agent_status(gate: &Gate, agent_id: String) -> Frames {
     })
 }
 
-pub(super) async fn tree_status(gate: &Gate, worktree_path: String) -> Frames {
+pub(super) async fn tree_status(gate: &Gate, worktree_path: String) -> MobileAnswer {
     let status = status(gate, worktree_path.clone()).await?;
     Ok(vec![ServerFrame::WorktreeStatus { worktree_path, status }])
 }
 
-async fn status(gate: &Gate, cwd: String) -> Result<StatusRow, Refused> {
+async fn status(gate: &Gate, cwd: String) -> Result<StatusRow, RefusalText> {
     let view = gate.repository(cwd, RepositoryAsk::Status).await.map_err(said)?;
     let RepositoryView::Status(WorkTreeStatus { branch, ahead, behind, files }) = view else {
         return Err(odd());
@@ -110,25 +110,25 @@ fn letter(state: &str) -> String {
     }
 }
 
-pub(super) async fn agent_diff(gate: &Gate, agent_id: String, file_path: Option<String>) -> Frames {
+pub(super) async fn agent_diff(gate: &Gate, agent_id: String, file_path: Option<String>) -> MobileAnswer {
     let cwd = session_of(gate, &agent_id).await?.cwd;
     let diff = diff(gate, cwd, file_path.clone()).await?;
     Ok(vec![ServerFrame::GitDiff { agent_id, file_path, diff }])
 }
 
-pub(super) async fn tree_diff(gate: &Gate, worktree_path: String, file_path: Option<String>) -> Frames {
+pub(super) async fn tree_diff(gate: &Gate, worktree_path: String, file_path: Option<String>) -> MobileAnswer {
     let diff = diff(gate, worktree_path.clone(), file_path.clone()).await?;
     Ok(vec![ServerFrame::WorktreeDiff { worktree_path, file_path, diff }])
 }
 
-async fn diff(gate: &Gate, cwd: String, file: Option<String>) -> Result<String, Refused> {
+async fn diff(gate: &Gate, cwd: String, file: Option<String>) -> Result<String, RefusalText> {
     let file = file.filter(|file| !file.is_empty());
     let view = gate.repository(cwd, RepositoryAsk::Diff { file }).await.map_err(said)?;
     let RepositoryView::Diff(diff) = view else { return Err(odd()) };
     Ok(diff)
 }
 
-pub(super) async fn log(gate: &Gate, project_path: String, max_count: Option<u32>) -> Frames {
+pub(super) async fn log(gate: &Gate, project_path: String, max_count: Option<u32>) -> MobileAnswer {
     let (most, usual) = COMMITS;
     let asked = RepositoryAsk::Log { limit: max_count.unwrap_or(usual).clamp(1, most) };
     let view = gate.repository(project_path.clone(), asked).await.map_err(said)?;
@@ -145,6 +145,6 @@ pub(super) async fn log(gate: &Gate, project_path: String, max_count: Option<u32
     Ok(vec![ServerFrame::GitLog { project_path, commits: commits.collect() }])
 }
 
-fn odd() -> Refused {
+fn odd() -> RefusalText {
     "the anchor answered another question".to_owned()
 }

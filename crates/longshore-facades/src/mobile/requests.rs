@@ -17,8 +17,8 @@ use crate::gate::{Gate, GateError};
 use crate::kernel::ask::{Ask, nearest};
 
 /// Why a request comes to nothing, for people.
-pub(super) type Refused = String;
-pub(super) type Frames = Result<Vec<ServerFrame>, Refused>;
+pub(super) type RefusalText = String;
+pub(super) type MobileAnswer = Result<Vec<ServerFrame>, RefusalText>;
 
 const NO_SKILLS: &str = "Longshore keeps no skills; the agents find their own in their folders";
 
@@ -85,21 +85,26 @@ pub(super) async fn answer(client: &MobileClient, frame: ClientFrame) -> Vec<Ser
     frames.unwrap_or_else(|error| vec![ServerFrame::error(error)])
 }
 
-pub(super) fn said(error: GateError) -> Refused {
+pub(super) fn said(error: GateError) -> RefusalText {
     error.to_string()
 }
 
-pub(super) async fn session_of(gate: &Gate, agent_id: &str) -> Result<SessionInfo, Refused> {
+pub(super) async fn session_of(gate: &Gate, agent_id: &str) -> Result<SessionInfo, RefusalText> {
     let session = id_of(agent_id)?;
     gate.session(session).await.map_err(said)
 }
 
-fn id_of(agent_id: &str) -> Result<SessionId, Refused> {
+fn id_of(agent_id: &str) -> Result<SessionId, RefusalText> {
     agent_id.parse().map_err(|_| "no session has this id".to_owned())
 }
 
 /// Opens a session. The app hears of it as everybody does, through the list.
-async fn create(gate: &Gate, agent_type: &str, model: Option<String>, folder: Option<String>) -> Frames {
+async fn create(
+    gate: &Gate,
+    agent_type: &str,
+    model: Option<String>,
+    folder: Option<String>,
+) -> MobileAnswer {
     let agent = agent_of_type(agent_type).ok_or("the type must be claude, codex or opencode")?;
     let cwd = match folder.filter(|folder| !folder.is_empty()) {
         Some(folder) => folder,
@@ -116,7 +121,7 @@ async fn create(gate: &Gate, agent_type: &str, model: Option<String>, folder: Op
 }
 
 /// Stops what the session does and archives it: the app shows it no more, and nothing is lost.
-async fn destroy(gate: &Gate, agent_id: &str) -> Frames {
+async fn destroy(gate: &Gate, agent_id: &str) -> MobileAnswer {
     let info = session_of(gate, agent_id).await?;
     if info.turn.is_some() {
         stop(gate, info.session_id).await?;
@@ -125,12 +130,12 @@ async fn destroy(gate: &Gate, agent_id: &str) -> Frames {
     Ok(Vec::new())
 }
 
-async fn interrupt(gate: &Gate, agent_id: &str) -> Frames {
+async fn interrupt(gate: &Gate, agent_id: &str) -> MobileAnswer {
     stop(gate, id_of(agent_id)?).await?;
     Ok(Vec::new())
 }
 
-async fn stop(gate: &Gate, session: SessionId) -> Result<(), Refused> {
+async fn stop(gate: &Gate, session: SessionId) -> Result<(), RefusalText> {
     match gate.command(session, Command::Interrupt).await {
         // It had ended already.
         Ok(_) | Err(GateError::Hub(HubError::Refused(Refusal::NoTurn))) => Ok(()),
@@ -138,7 +143,7 @@ async fn stop(gate: &Gate, session: SessionId) -> Result<(), Refused> {
     }
 }
 
-async fn send(gate: &Gate, agent_id: &str, text: String, image: Option<&ImageData>) -> Frames {
+async fn send(gate: &Gate, agent_id: &str, text: String, image: Option<&ImageData>) -> MobileAnswer {
     let attachments = match image {
         Some(image) => vec![attachment_of(image).ok_or("the picture is none of a kind that agents take")?],
         None => Vec::new(),
@@ -149,7 +154,7 @@ async fn send(gate: &Gate, agent_id: &str, text: String, image: Option<&ImageDat
 }
 
 /// Says in the conversation that a message did not get through: the app does not show errors.
-fn unsent(client: &MobileClient, agent_id: String, error: Refused) -> Vec<ServerFrame> {
+fn unsent(client: &MobileClient, agent_id: String, error: RefusalText) -> Vec<ServerFrame> {
     let text = format!("Longshore did not take your message: {error}");
     let content = vec![ContentBlock::Text { text }];
     let is_shown = agent_id.parse().is_ok_and(|session| client.shown().has(session));
@@ -193,7 +198,7 @@ async fn decide(
     approval: ApprovalId,
     behavior: Behavior,
     updated_input: Option<&Value>,
-) -> Result<(), Refused> {
+) -> Result<(), RefusalText> {
     use Decision::{AllowAlways, AllowOnce, AllowSession, Cancel, Deny};
     let info = gate.session(session).await.map_err(said)?;
     let open = info.approvals.iter().find(|open| open.request.approval == approval);
@@ -219,7 +224,7 @@ async fn reply(
     question: QuestionId,
     behavior: Behavior,
     updated_input: Option<&Value>,
-) -> Result<(), Refused> {
+) -> Result<(), RefusalText> {
     let info = gate.session(session).await.map_err(said)?;
     let open = info.questions.iter().find(|open| open.request.question == question);
     let answers =
@@ -247,7 +252,7 @@ async fn auto_approve(gate: &Gate, agent_id: String, enabled: bool) -> Vec<Serve
     frames
 }
 
-async fn set_mode(gate: &Gate, agent_id: &str, enabled: bool) -> Result<(), Refused> {
+async fn set_mode(gate: &Gate, agent_id: &str, enabled: bool) -> Result<(), RefusalText> {
     use Decision::{AllowAlways, AllowOnce, AllowSession};
     let info = session_of(gate, agent_id).await?;
     let modes = &info.capabilities.modes;

@@ -185,8 +185,12 @@ impl Protocol for MobileSocket {
                 let (client, lane) = (Arc::clone(&self.client), request.lane());
                 let work = async move {
                     let frames = requests::answer(&client, request).await;
+                    let mut steps = Steps::default();
+                    for frame in &frames {
+                        steps.push(client.send_held(frame).await);
+                    }
                     drop(slot);
-                    frames.iter().map(|frame| Step::Send(client.text(frame))).collect()
+                    steps
                 };
                 match lane {
                     Some(session) => steps.call_in_order(session, work),

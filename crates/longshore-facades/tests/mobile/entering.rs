@@ -148,3 +148,16 @@ async fn a_code_is_void_with_the_device_that_made_it() {
     let pairing = PhoneKey::new().pairing(made["pairingToken"].as_str().unwrap());
     assert!(refused(&rig, &pairing).await.unwrap().contains("unknown"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_phone_that_says_nothing_for_long_is_sent_away() {
+    const MINUTE: std::time::Duration = std::time::Duration::from_secs(60);
+    let rig = Rig::new().await;
+    let (mut phone, _) = rig.phone("full").await;
+    phone.settle().await;
+    for _ in 0..3 {
+        assert_eq!(phone.wire.listen(20 * MINUTE).await, None);
+        phone.wire.send(&json!({ "type": "ping" })).await;
+    }
+    assert_eq!(phone.wire.listen(31 * MINUTE).await, Some(4009));
+}

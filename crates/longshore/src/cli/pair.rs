@@ -33,7 +33,7 @@ pub(super) struct Pair {
 /// What the hub makes for a phone with mobile-agent. Its first three fields are the JSON of the QR code.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct MadeForMobile {
+struct MobileCode {
     url: String,
     pairing_token: String,
     server_public_key: String,
@@ -41,7 +41,7 @@ struct MadeForMobile {
     mode: DeviceMode,
 }
 
-impl MadeForMobile {
+impl MobileCode {
     /// What the app scans, or what a person pastes into it.
     fn code(&self) -> String {
         let Self { url, pairing_token, server_public_key, .. } = self;
@@ -78,7 +78,7 @@ impl Pair {
             params["label"] = label.into();
         }
         if self.mobile {
-            let made: MadeForMobile = client.call("pairMobile", params).await?;
+            let made: MobileCode = client.call("pairMobile", params).await?;
             return made.show(as_json);
         }
         let made: Made = client.call("pair", params).await?;

@@ -22,7 +22,7 @@ pub(super) use agents::{ShownAgents, agent_of_type, snapshot};
 pub(super) use changes::{frames_of, withdraws};
 pub(super) use images::attachment_of;
 pub(super) use permissions::{answers_of, open_permissions};
-pub(super) use rows::{Missed, ROWS, history};
+pub(super) use rows::{MissedEvents, ROWS, history};
 
 /// How many bytes of a text a row may have; the app holds all rows in memory.
 const TEXT: usize = 64 << 10;

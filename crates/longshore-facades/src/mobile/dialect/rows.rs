@@ -26,7 +26,7 @@ const PICTURES: usize = 8 << 20;
 
 /// What happened after the end of a history, and must not be in it.
 #[derive(Debug, Default)]
-pub(in crate::mobile) struct Missed {
+pub(in crate::mobile) struct MissedEvents {
     /// What got its final content.
     settled: HashSet<ItemId>,
     /// The prompts that came.
@@ -35,7 +35,7 @@ pub(in crate::mobile) struct Missed {
     reached: Vec<AgentMessage>,
 }
 
-impl Missed {
+impl MissedEvents {
     /// Takes an event from after the end of the history.
     pub(in crate::mobile) fn take(&mut self, event: &Event) {
         if matches!(event.body, Body::MessageDone { .. } | Body::ReasoningDone { .. }) {
@@ -54,7 +54,7 @@ impl Missed {
 pub(in crate::mobile) fn history(
     info: &SessionInfo,
     timeline: &Timeline,
-    missed: &Missed,
+    missed: &MissedEvents,
 ) -> Vec<AgentMessage> {
     let is_later = |item: &&Item| !item.id.is_some_and(|id| missed.settled.contains(&id));
     let told = timeline.items.iter().filter(is_later).filter_map(|item| row_of(item, &info.provider));

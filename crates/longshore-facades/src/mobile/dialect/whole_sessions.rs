@@ -8,7 +8,7 @@ use longshore_model::timeline::{Content, Timeline};
 use serde_json::{Value, json};
 
 use self::app::App;
-use super::{Missed, frames_of, history, open_permissions, snapshot, withdraws};
+use super::{MissedEvents, frames_of, history, open_permissions, snapshot, withdraws};
 use crate::mobile::wire::ServerFrame;
 
 #[path = "../../../tests/mobile/app.rs"]
@@ -41,13 +41,13 @@ fn info_of(events: &[Event]) -> SessionInfo {
 }
 
 /// An app, and all that it is sent.
-struct Sent {
+struct AppStage {
     app: App,
     info: SessionInfo,
     timeline: Timeline,
 }
 
-impl Sent {
+impl AppStage {
     fn take(&mut self, frame: &ServerFrame) {
         self.app.take(&serde_json::from_str(&frame.to_text(Timestamp::from_micros(1))).unwrap());
     }
@@ -56,7 +56,7 @@ impl Sent {
     fn with_history(events: &[Event], end: usize) -> Self {
         let (info, now) = (info_of(events), Timeline::of(events));
         let seq = end.checked_sub(1).map_or(Seq::ZERO, |last| events[last].seq);
-        let mut missed = Missed::default();
+        let mut missed = MissedEvents::default();
         events[end..].iter().for_each(|event| missed.take(event));
         let timeline = now.begun_by(seq);
         let mut sent = Self { app: App::default(), info, timeline };
@@ -122,7 +122,7 @@ fn wherever_a_history_ends_the_app_has_everything_once() {
         let events = events_of(vector);
         let whole = Timeline::of(&events);
         for end in 0..=events.len() {
-            let mut sent = Sent::with_history(&events, end);
+            let mut sent = AppStage::with_history(&events, end);
             events[end..].iter().for_each(|event| sent.live(event, true));
             let said = sent.agent().said();
             for words in expected(&whole) {
@@ -142,7 +142,7 @@ fn wherever_a_history_ends_the_app_has_everything_once() {
 fn whatever_happened_so_far_the_app_can_show_it() {
     for (name, vector) in VECTORS {
         let events = events_of(vector);
-        let mut sent = Sent::with_history(&events[..1], 1);
+        let mut sent = AppStage::with_history(&events[..1], 1);
         for (at, event) in events.iter().enumerate().skip(1) {
             sent.live(event, false);
             let now = Timeline::of(&events[..=at]);
