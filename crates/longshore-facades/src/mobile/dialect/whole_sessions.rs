@@ -1,10 +1,17 @@
 //! Whole sessions, cut at every event: what the app has by then is legal, and in the end it has everything once.
 
-use longshore_model::event::Event;
-use longshore_model::id::Seq;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use longshore_drivers::capture::{Capture, ReplayStep, replay};
+use longshore_model::command::AgentCommand;
+use longshore_model::event::{Body, Draft, Event};
+use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::SessionInfo;
 use longshore_model::time::Timestamp;
-use longshore_model::timeline::{Content, Timeline};
+use longshore_model::timeline::{Content, Item, Timeline};
 use serde_json::{Value, json};
 
 use self::app::App;
@@ -116,45 +123,122 @@ fn cards(timeline: &Timeline) -> usize {
     timeline.items.iter().filter(|item| is_card(&item.content)).count()
 }
 
+/// Lets the history end at every so many events.
+fn cut_anywhere(name: &str, events: &[Event], every: usize) {
+    let whole = Timeline::of(events);
+    let wanted = expected(&whole);
+    for end in (0..=events.len()).step_by(every) {
+        let mut sent = AppStage::with_history(events, end);
+        events[end..].iter().for_each(|event| sent.live(event, true));
+        let said = sent.agent().said();
+        let count = |all: &[String], words: &str| all.iter().filter(|other| *other == words).count();
+        for words in &wanted {
+            assert_eq!(
+                count(&said, words),
+                count(&wanted, words),
+                "{name}, cut at {end}: {words} in {said:#?}"
+            );
+        }
+        let shown = said.iter().filter(|said| said.starts_with("tool: ")).count();
+        assert_eq!(shown, cards(&whole), "{name}, cut at {end}: {said:#?}");
+        let waits = open_permissions(&whole, "codex").len();
+        assert_eq!(sent.agent().asked.len(), waits, "{name}, cut at {end}");
+    }
+}
+
+/// Tells it live, and looks at the app after every so many events.
+fn tell_live(name: &str, events: &[Event], every: usize) {
+    let mut sent = AppStage::with_history(&events[..1], 1);
+    for (at, event) in events.iter().enumerate().skip(1) {
+        sent.live(event, false);
+        if at % every != 0 {
+            continue;
+        }
+        let now = Timeline::of(&events[..=at]);
+        let (agent, open) = (sent.agent(), open_permissions(&now, "codex"));
+        assert_eq!(agent.asked.len(), open.len(), "{name} after {at}");
+        let grows = |item: &&Item| item.ended_at.is_none();
+        assert!(agent.running() <= now.items.iter().filter(grows).count(), "{name} after {at}");
+    }
+}
+
 #[test]
 fn wherever_a_history_ends_the_app_has_everything_once() {
     for (name, vector) in VECTORS {
-        let events = events_of(vector);
-        let whole = Timeline::of(&events);
-        for end in 0..=events.len() {
-            let mut sent = AppStage::with_history(&events, end);
-            events[end..].iter().for_each(|event| sent.live(event, true));
-            let said = sent.agent().said();
-            for words in expected(&whole) {
-                let wanted = expected(&whole).iter().filter(|other| **other == words).count();
-                let times = said.iter().filter(|said| **said == words).count();
-                assert_eq!(times, wanted, "{name}, cut at {end}: {words} in {said:#?}");
-            }
-            let shown = said.iter().filter(|said| said.starts_with("tool: ")).count();
-            assert_eq!(shown, cards(&whole), "{name}, cut at {end}: {said:#?}");
-            let waits = open_permissions(&whole, "codex").len();
-            assert_eq!(sent.agent().asked.len(), waits, "{name}, cut at {end}");
-        }
+        cut_anywhere(name, &events_of(vector), 1);
     }
 }
 
 #[test]
 fn whatever_happened_so_far_the_app_can_show_it() {
     for (name, vector) in VECTORS {
-        let events = events_of(vector);
-        let mut sent = AppStage::with_history(&events[..1], 1);
-        for (at, event) in events.iter().enumerate().skip(1) {
-            sent.live(event, false);
-            let now = Timeline::of(&events[..=at]);
-            let (agent, open) = (sent.agent(), open_permissions(&now, "codex"));
-            assert_eq!(agent.asked.len(), open.len(), "{name} after {at}");
-            let growing = now
-                .items
-                .iter()
-                .any(|item| item.ended_at.is_none() && matches!(item.content, Content::Message { .. }));
-            assert!(agent.bubble.is_empty() || growing, "{name} after {at}: {}", agent.bubble);
-            let ended = |item: &&longshore_model::timeline::Item| item.ended_at.is_none();
-            assert!(agent.running() <= now.items.iter().filter(ended).count(), "{name} after {at}");
+        tell_live(name, &events_of(vector), 1);
+    }
+}
+
+#[test]
+fn every_recorded_session_comes_to_the_app_whole() {
+    let mut told = 0;
+    for path in captures() {
+        for events in recorded(&path) {
+            let name = path.display().to_string();
+            cut_anywhere(&name, &events, events.len() / 6 + 1);
+            tell_live(&name, &events, events.len() / 20 + 1);
+            told += events.len();
         }
     }
+    assert!(told > 5_000, "{told}");
+}
+
+/// The recordings of real agents.
+fn captures() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../longshore-drivers/captures");
+    let mut found = Vec::new();
+    for driver in ["acp", "claude", "codex", "opencode"] {
+        for version in root.join(driver).read_dir().unwrap() {
+            found.extend(version.unwrap().path().read_dir().unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+    assert!(found.len() > 100, "the recordings are gone");
+    found
+}
+
+/// The sessions of a recording, with what the hub records beside what the agent says.
+fn recorded(path: &Path) -> Vec<Vec<Event>> {
+    let capture = Capture::read(BufReader::new(File::open(path).unwrap())).unwrap();
+    let mut sessions: BTreeMap<SessionId, Vec<Event>> = BTreeMap::new();
+    let mut add = |session: SessionId, draft: Draft| {
+        let events = sessions.entry(session).or_default();
+        let seq = Seq(events.len() as u64 + 1);
+        let Draft { turn, item, text, body, raw: _ } = draft;
+        let at = Timestamp::from_micros(1_794_768_000_000_000 + seq.0 as i64 * 1_000);
+        events.push(Event { seq, session, agent: "codex".into(), at, turn, item, parent: None, text, body });
+    };
+    for step in replay(&capture).unwrap() {
+        match step {
+            ReplayStep::Told { session, command: AgentCommand::Prompt { turn, prompt, text, .. } } => {
+                let queued = Body::PromptQueued {
+                    prompt,
+                    turn_id: turn,
+                    attachments: Vec::new(),
+                    key: None,
+                    first: false,
+                    by: "owner".to_owned(),
+                };
+                add(session, Draft::new(queued).text(text.clone()));
+                let said = Body::UserMessage { prompt: Some(prompt), attachments: Vec::new(), by: None };
+                add(session, Draft::new(said).turn(turn).text(text));
+            }
+            ReplayStep::Told { session, command: AgentCommand::Decide { approval, decision } } => {
+                add(session, Draft::new(Body::ApprovalDecided { approval, decision }));
+            }
+            ReplayStep::Told { session, command: AgentCommand::Answer { question, answer } } => {
+                add(session, Draft::new(Body::QuestionAnswered { question, answer }));
+            }
+            ReplayStep::Said { session, draft } => add(session, *draft),
+            ReplayStep::Told { .. } | ReplayStep::Wrote(_) | ReplayStep::Finished(_) => {}
+        }
+    }
+    sessions.into_values().collect()
 }
