@@ -16,6 +16,7 @@ use super::dialect::{MissedEvents, ROWS, ShownAgents, history, open_permissions}
 use super::door::MobileDoor;
 use super::wire::ServerFrame;
 use crate::gate::{Gate, GateError};
+use crate::kernel::link::FOLLOWED;
 use crate::kernel::{Step, Steps};
 use crate::outgo::OutgoAccount;
 
@@ -35,6 +36,8 @@ pub(super) struct MobileClient {
     shown: Mutex<ShownAgents>,
     /// The sessions that are followed, or are about to be.
     begun: Mutex<HashSet<SessionId>>,
+    /// Until where the history of each went, with what waited then.
+    told: Mutex<HashMap<SessionId, Seq>>,
     /// How much was sent of each.
     sent: Mutex<HashMap<SessionId, Seq>>,
     heard_at: Mutex<Instant>,
@@ -66,6 +69,7 @@ impl MobileClient {
             is_new,
             shown: Mutex::default(),
             begun: Mutex::default(),
+            told: Mutex::default(),
             sent: Mutex::default(),
             heard_at: Mutex::new(Instant::now()),
             open: AtomicBool::new(false),
@@ -113,7 +117,13 @@ impl MobileClient {
 
     /// Whether this is the first that wants to follow the session.
     pub(super) fn begins(&self, session: SessionId) -> bool {
-        held(&self.begun).insert(session)
+        let mut begun = held(&self.begun);
+        begun.len() < FOLLOWED && begun.insert(session)
+    }
+
+    /// Until where the app only missed what happened: its history said what waited then.
+    pub(super) fn told_until(&self, session: SessionId) -> Seq {
+        held(&self.told).remove(&session).unwrap_or_default()
     }
 
     pub(super) fn ends(&self, session: SessionId) {
@@ -217,6 +227,7 @@ impl MobileClient {
             let missed = self.missed(session, end, timeline.head).await?;
             let begun = timeline.begun_by(end);
             let info = &attached.info;
+            held(&self.told).insert(session, timeline.head);
             steps.push(self.send_held(&self.history(info, &begun, &missed, &timeline)).await);
             // A bubble that is being streamed begins with what there is of it.
             let fresh = end == timeline.head && self.received(session).is_none();

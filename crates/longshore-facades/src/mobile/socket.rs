@@ -205,7 +205,7 @@ impl Protocol for MobileSocket {
         let view = SessionView {
             info: attached.info.clone(),
             follower: std::mem::take(&mut attached.follower),
-            missed_until: attached.info.head,
+            missed_until: self.client.told_until(session),
             progress_at: None,
         };
         let sent = attached.subscription.cursor();

@@ -130,3 +130,23 @@ async fn a_phone_that_only_approves_decides_and_does_nothing_else() {
     phone.until("error").await;
     assert!(rig.left().is_empty());
 }
+
+#[tokio::test]
+async fn what_waits_in_a_session_that_appears_is_asked_once() {
+    let mut rig = Rig::new().await;
+    let (session, turn) = rig.working().await;
+    rig.approval(session, turn).await;
+    let archive = async |archived: bool| {
+        let update = rig.call("PATCH", format!("/api/v1/sessions/{session}"));
+        update.json(&json!({ "archived": archived })).send().await.ok(200);
+    };
+    archive(true).await;
+    let (mut phone, _) = rig.phone("full").await;
+    phone.settle().await;
+    assert!(phone.app.agents.is_empty());
+    archive(false).await;
+    phone.until("permissionRequest").await;
+    phone.settle().await;
+    assert_eq!(phone.said(session), ["user: go"]);
+    assert_eq!(phone.app.agent(&session.to_string()).asked.len(), 1);
+}

@@ -129,3 +129,61 @@ async fn what_is_secret_is_told_to_nobody_else() {
     let listed: Value = devices.json();
     assert_eq!(listed["devices"][0]["label"], "Ada's phone");
 }
+
+/// Numbers that are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % sides as u64) as usize
+    }
+}
+
+#[tokio::test]
+async fn spoiled_messages_harm_nothing() {
+    let mut rig = Rig::new().await;
+    let (session, turn) = rig.working().await;
+    rig.approval(session, turn).await;
+    let (mut phone, _) = rig.phone("read_only").await;
+    phone.until("agentHistory").await;
+    let kinds = [
+        "createAgent",
+        "destroyAgent",
+        "sendMessage",
+        "interruptAgent",
+        "respondPermission",
+        "setAutoApprove",
+        "getHistory",
+        "listProjects",
+        "createWorktree",
+        "removeWorktree",
+        "getGitStatus",
+        "getGitDiff",
+        "getGitLog",
+    ];
+    let mut dice = Dice(0x5eed);
+    for round in 0..600 {
+        let whole = json!({ "type": kinds[round % kinds.len()], "agentId": session, "text": "x", "enabled": true,
+            "behavior": "allow", "requestId": "approval-1", "projectId": "/w", "branchName": "b", "filePath": "a" });
+        let mut bytes = whole.to_string().into_bytes();
+        for _ in 0..=dice.next(6) {
+            let at = dice.next(bytes.len());
+            match dice.next(3) {
+                0 => bytes[at] = 0x20 + dice.next(95) as u8,
+                1 => drop(bytes.remove(at)),
+                _ => bytes.insert(at, b"\"{}[]:,\\\0"[dice.next(9)]),
+            }
+        }
+        phone.wire.write(Message::text(String::from_utf8(bytes).unwrap())).await;
+        if round % 8 == 0 {
+            phone.settle().await;
+        }
+    }
+    phone.settle().await;
+    assert!(rig.left().is_empty(), "a reader changes nothing, whatever it sends");
+    rig.message(session, turn, "still here").await;
+    phone.has_said(session, "assistant: still here").await;
+}

@@ -109,7 +109,9 @@ impl ShownAgents {
             }
             self.heads.insert(session, info.head);
             self.agents.insert(session, now.clone());
-            return Some(ServerFrame::AgentCreated { agent: Box::new(now) });
+            // All that happened in it follows, with what waits.
+            let agent = Box::new(AgentSnapshot { pending_permissions: Vec::new(), ..now });
+            return Some(ServerFrame::AgentCreated { agent });
         };
         let changed = change(before, &now);
         self.heads.insert(session, info.head);

@@ -109,18 +109,23 @@ fn expected(timeline: &Timeline) -> Vec<String> {
     all
 }
 
+/// How many cards a session has. A call of the tool that asks questions is shown as the question.
 fn cards(timeline: &Timeline) -> usize {
-    let is_card = |content: &Content| {
-        matches!(
-            content,
-            Content::Tool { .. }
-                | Content::Diff { .. }
-                | Content::Plan { .. }
-                | Content::Question { .. }
-                | Content::Delegation { .. }
-        )
+    let is_card = |item: &&Item| match &item.content {
+        Content::Tool { call, .. } => call.name != "AskUserQuestion",
+        Content::Diff { .. }
+        | Content::Plan { .. }
+        | Content::Question { .. }
+        | Content::Delegation { .. } => true,
+        Content::UserMessage { .. }
+        | Content::Message { .. }
+        | Content::Reasoning { .. }
+        | Content::TurnDiff
+        | Content::Approval { .. }
+        | Content::TurnEnd(_)
+        | Content::Notice { .. } => false,
     };
-    timeline.items.iter().filter(|item| is_card(&item.content)).count()
+    timeline.items.iter().filter(is_card).count()
 }
 
 /// Lets the history end at every so many events.
