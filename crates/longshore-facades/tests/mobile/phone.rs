@@ -72,7 +72,7 @@ impl PhoneKey {
 }
 
 /// A connection to `/ws/mobile`.
-pub(crate) struct Wire(WebSocketStream<TcpStream>);
+pub(crate) struct Wire(pub(crate) WebSocketStream<TcpStream>);
 
 impl Wire {
     pub(crate) async fn open(at: SocketAddr) -> Self {
@@ -103,27 +103,6 @@ impl Wire {
             }
         })
         .await
-    }
-
-    /// Answers the pings of the hub for so long, and says how the hub closed, if it did.
-    pub(crate) async fn listen(&mut self, during: Duration) -> Option<u16> {
-        let closed = async {
-            loop {
-                if let Message::Close(frame) = self.0.next().await.expect("an end").expect("no fault") {
-                    return frame.map(|frame| frame.code.into());
-                }
-            }
-        };
-        tokio::time::timeout(during, closed).await.ok().flatten()
-    }
-
-    /// The code with which the hub closes.
-    pub(crate) async fn closed(&mut self) -> Option<u16> {
-        loop {
-            if let Err(code) = self.next().await {
-                return code;
-            }
-        }
     }
 }
 
