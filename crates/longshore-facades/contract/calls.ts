@@ -268,6 +268,20 @@ export type Me = {
   role: CallerRole;
 };
 
+/** A code with which one phone with mobile-agent pairs. Its first three fields are the JSON of the QR code. */
+export type MobilePairing = {
+  /** When the code expires. */
+  expiresAt: Timestamp;
+  /** What the phone may do. */
+  mode: DeviceMode;
+  /** The code. */
+  pairingToken: string;
+  /** The hub's public key: Ed25519, in hex. */
+  serverPublicKey: string;
+  /** The address of the hub. */
+  url: string;
+};
+
 /** The models of an agent. */
 export type Models = {
   /** The models. */
@@ -374,6 +388,26 @@ export type Problem = {
   title: string;
 };
 
+/** A folder that a person listed as a project. */
+export type Project = {
+  /** When it was listed. */
+  addedAt: Timestamp;
+  /** The folder: an absolute path. */
+  path: string;
+};
+
+/** A project. */
+export type ProjectParams = {
+  /** The folder: an absolute path. */
+  path: string;
+};
+
+/** The folders that people listed as projects. */
+export type Projects = {
+  /** The projects, in the order of their paths. */
+  projects: Project[];
+};
+
 /** Text, or text and attachments. */
 export type PromptContent = (string | PromptPart[]);
 
@@ -477,6 +511,12 @@ export type PushUnsubscribeParams = {
 export type Release = {
   /** How the session continues in the agent's own terminal, if it can. */
   handBack?: (HandBack | null);
+};
+
+/** Whether a project was removed. */
+export type RemovedProject = {
+  /** Whether it was listed. */
+  removed: boolean;
 };
 
 /** Sessions that a restart of the hub interrupted. */
@@ -631,6 +671,12 @@ export type Methods = {
   machines: { params: ListAgentsParams; result: Machines };
   /** List the folders in which a work tree could be: `GET /api/v1/folders`. */
   folders: { params: FoldersParams; result: FolderPage };
+  /** List the folders that people listed as projects: `GET /api/v1/projects`. */
+  projects: { params: NoParams; result: Projects };
+  /** List a folder as a project: `POST /api/v1/projects`. */
+  addProject: { params: ProjectParams; result: Project };
+  /** List a folder as a project no longer; the folder stays: `DELETE /api/v1/projects`. */
+  removeProject: { params: ProjectParams; result: RemovedProject };
   /** Sum the usage by day, agent and project: `GET /api/v1/usage`. */
   usage: { params: UsageParams; result: UsageDays };
   /** List sessions; the session that changed last comes first: `GET /api/v1/sessions`. */
@@ -693,6 +739,8 @@ export type Methods = {
   revoke: { params: DeviceParams; result: RevokedDevice };
   /** Make a code with which one device pairs: `POST /admin/pair/new`. */
   pair: { params: PairParams; result: PairingCode };
+  /** Make a code with which one phone with mobile-agent pairs: `POST /admin/pair/mobile`. */
+  pairMobile: { params: PairParams; result: MobilePairing };
   /** Make a new token for the owner: `POST /admin/token/rotate`. */
   rotateToken: { params: NoParams; result: OwnerToken };
   /** Report what the caller's screen shows: `POST /api/v1/presence`. */

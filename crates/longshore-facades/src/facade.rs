@@ -9,6 +9,7 @@ use axum::response::Response;
 use crate::auth;
 use crate::chunks;
 use crate::guard::Pages;
+use crate::mobile;
 use crate::orbit;
 use crate::problem::Problem;
 use crate::router::{App, guarded};
@@ -26,7 +27,7 @@ pub struct Facade {
 }
 
 /// All facades.
-pub const FACADES: &[Facade] = &[chunks::FACADE, orbit::FACADE];
+pub const FACADES: &[Facade] = &[chunks::FACADE, mobile::FACADE, orbit::FACADE];
 
 /// Whether the routes with this path change nothing, although their verb would.
 pub(crate) fn only_looks(path: &str) -> bool {

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
-use longshore_model::anchor::Folders;
+use longshore_model::anchor::{Folders, RepositoryAsk, RepositoryView};
 use longshore_model::approval::{AnswerAction, Decision};
 use longshore_model::capability::{AgentInfo, ModelInfo};
 use longshore_model::command::{Command, Reply};
+use longshore_model::device::Project;
 use longshore_model::frame::Frame;
 use longshore_model::id::{ApprovalId, QuestionId, Seq, SessionId};
 use longshore_model::info::SessionInfo;
@@ -227,10 +228,44 @@ impl Gate {
         self.check(Access::Act)?;
         Ok(self.hub().folders(path).await?)
     }
+
+    /// See [`Hub::put_project`].
+    pub async fn add_project(&self, path: &str) -> Result<Project, GateError> {
+        self.act(Access::Act, self.hub().put_project(path)).await
+    }
+
+    /// See [`Hub::drop_project`].
+    pub async fn remove_project(&self, path: &str) -> Result<bool, GateError> {
+        self.act(Access::Act, self.hub().drop_project(path)).await
+    }
+
+    /// See [`Hub::repository`]. The repository of a session or of a project is for everyone who came in; any other
+    /// shows more of a machine than the log does, so it is for those who can open a session.
+    pub async fn repository(&self, cwd: String, ask: RepositoryAsk) -> Result<RepositoryView, GateError> {
+        let access = match !ask.changes() && self.is_known_tree(&cwd).await? {
+            true => Access::Read,
+            false => Access::Act,
+        };
+        self.act(access, self.hub().repository(cwd, ask)).await
+    }
+
+    /// Whether a project or a session works in this folder, or in the repository of which it is a work tree.
+    async fn is_known_tree(&self, cwd: &str) -> Result<bool, GateError> {
+        let main = cwd.split_once("/.worktrees/").map_or(cwd, |(main, _)| main);
+        let plain = !cwd.split('/').any(|part| part == "..");
+        let listed = self.hub().projects().await?.into_iter().map(|project| project.path);
+        let used = self.hub().recent_folders().await?;
+        Ok(plain && listed.chain(used).any(|known| known == cwd || known == main))
+    }
 }
 
 /// What everyone may who came in.
 impl Gate {
+    /// See [`Hub::projects`].
+    pub async fn projects(&self) -> Result<Vec<Project>, GateError> {
+        Ok(self.hub().projects().await?)
+    }
+
     /// See [`Hub::machines`].
     pub async fn machines(&self) -> Result<Vec<Machine>, GateError> {
         Ok(self.hub().machines().await?)

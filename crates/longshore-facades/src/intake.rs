@@ -191,16 +191,29 @@ impl HttpBody for PacedBody {
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
     open: Mutex<Option<(Holding, Instant, usize)>>,
+    /// How many bytes a caller may still send that has yet to say who it is; none for others.
+    strange: Mutex<Option<usize>>,
 }
 
 impl Frames {
+    /// Takes at most [`TINY`] bytes until it is known who the caller is.
+    pub(crate) fn begin_strange(&self) {
+        *self.strange.lock().unwrap_or_else(PoisonError::into_inner) = Some(TINY);
+    }
+
     /// Counts for this caller from now on.
     pub(crate) fn begin(&self, intake: &Arc<Intake>, of: Option<DeviceId>) {
+        *self.strange.lock().unwrap_or_else(PoisonError::into_inner) = None;
         *self.open() = Some((intake.begin(of), Instant::now(), 0));
     }
 
     /// Counts bytes; returns false if there is no room for them.
     pub(crate) fn came(&self, more: usize) -> bool {
+        if let Some(left) = &mut *self.strange.lock().unwrap_or_else(PoisonError::into_inner) {
+            let fits = more <= *left;
+            *left = left.saturating_sub(more);
+            return fits;
+        }
         let mut open = self.open();
         let Some((holding, since, lately)) = &mut *open else { return true };
         if holding.seen == 0 || *lately + more >= PACE.0 {

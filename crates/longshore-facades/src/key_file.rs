@@ -53,6 +53,7 @@ mod tests {
     use longshore_model::time::Timestamp;
 
     use super::*;
+    use crate::mobile::ServerKey;
     use crate::push::Vapid;
     use crate::tls::Tls;
 
@@ -69,7 +70,13 @@ mod tests {
         made.map(drop).map_err(|error| error.to_string())
     }
 
-    const FILES: [(&str, Load); 3] = [("push.key", vapid), ("ca.pem", authority), ("ca.key", authority)];
+    fn mobile(folder: &Path) -> std::result::Result<(), String> {
+        let loaded = ServerKey::load(&folder.join("mobile.key"));
+        loaded.map(drop).map_err(|error| error.to_string())
+    }
+
+    const FILES: [(&str, Load); 4] =
+        [("push.key", vapid), ("ca.pem", authority), ("ca.key", authority), ("mobile.key", mobile)];
 
     #[test]
     fn an_empty_key_is_made_anew_and_a_whole_one_is_kept() {

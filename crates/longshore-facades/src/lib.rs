@@ -22,6 +22,7 @@
 //! | [`facade`] | the table of client protocols that others wrote |
 //! | `token_path` | the token in the path, for clients of those protocols that can send it nowhere else |
 //! | `chunks` | the protocol of Potpie: HTTP with streams of JSON objects |
+//! | [`mobile`] | the app mobile-agent |
 //! | [`callback`] | the route for programs of agents that call back |
 //! | `orbit` | the protocol of Codex Pocket |
 //! | [`metrics`], [`log_tail`] | for Prometheus; the newest lines of the log |
@@ -37,6 +38,7 @@ pub mod key_file;
 pub mod ledger;
 pub mod log_tail;
 pub mod metrics;
+pub mod mobile;
 pub mod native;
 pub mod outgo;
 pub mod pair;

@@ -20,6 +20,7 @@ use crate::guard::{HostNames, Pages};
 use crate::intake::{self, Intake};
 use crate::kernel::diary::Diary;
 use crate::kernel::uploads::Uploads;
+use crate::mobile::{MobileDoor, ServerKey};
 use crate::outgo::Outgo;
 use crate::pair::Codes;
 use crate::presence::Presence;
@@ -40,6 +41,8 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The settings of a hub's server.
 pub struct Setup {
+    /// The key by which phones with mobile-agent know the hub.
+    pub mobile_key: ServerKey,
     /// The owner's token, and how a new one is stored.
     pub owner: Owner,
     /// The names under which clients may reach the hub.
@@ -86,6 +89,7 @@ pub struct App {
     pub(crate) codes: Arc<Codes>,
     pub(crate) names: Arc<HostNames>,
     pub(crate) wrong_tokens: Arc<Throttle>,
+    pub(crate) mobile: Arc<MobileDoor>,
     pub(crate) intake: Arc<Intake>,
     pub(crate) outgo: Arc<Outgo>,
     pub(crate) presence: Arc<Presence>,
@@ -104,7 +108,7 @@ pub struct App {
 impl App {
     /// An app over a hub, for callers with a token.
     pub async fn open(hub: Hub, setup: Setup) -> Result<Self, SetupError> {
-        let Setup { owner, names, vapid, outlet, tls, web, web_dir, storage } = setup;
+        let Setup { mobile_key, owner, names, vapid, outlet, tls, web, web_dir, storage } = setup;
         let keys = Keys::load(hub.clone(), owner).await?;
         let presence = Arc::<Presence>::default();
         let push = Push::start(hub.clone(), Arc::clone(&keys), Arc::clone(&presence), vapid, outlet)?;
@@ -120,6 +124,7 @@ impl App {
             uploads,
             upload_rate: Arc::new(Throttle::new(UPLOADS.0, UPLOADS.1)),
             web_dir: web_dir.map(|folder| Arc::new(WebFolder::new(folder))),
+            mobile: Arc::new(MobileDoor::new(mobile_key, hub.now())),
             hub,
             keys,
             codes: Arc::default(),

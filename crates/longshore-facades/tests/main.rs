@@ -18,6 +18,7 @@ mod hostile;
 mod http;
 mod intruders;
 mod keeping;
+mod mobile;
 mod orbit_http;
 mod prompts;
 mod push;

@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use longshore_facades::auth::{Keep, Owner, Token};
 use longshore_facades::guard::HostNames;
+use longshore_facades::mobile::ServerKey;
 use longshore_facades::push::{Outlet, Vapid};
 use longshore_facades::tls::Tls;
 use longshore_facades::{App, Setup, Storage, serve};
 use longshore_log::{MemoryLog, Stores};
 use longshore_model::anchor::{
-    AgentQuestion, Answer, Folders, FoldersQuery, FromAnchor, Launch, Machine, PastCount, Query, ToAnchor,
-    WorkTreeQuery,
+    AgentQuestion, Answer, ChangedFile, Folders, FoldersQuery, FromAnchor, GitCommit, GitWorkTree, Launch,
+    Machine, PastCount, Query, RepositoryAsk, RepositoryQuery, RepositoryView, ToAnchor, WorkTreeQuery,
+    WorkTreeStatus,
 };
 use longshore_model::approval::{ApprovalRequest, Decision, QuestionRequest, Subject};
 use longshore_model::capability::{AgentInfo, Capabilities, Mode, ModelInfo};
@@ -130,10 +132,52 @@ fn answer(query: &Query) -> Result<Answer, String> {
             let path = path.clone().unwrap_or_else(|| "/home/dev".to_owned());
             Ok(Answer::Folders(Folders { path, parent: None, folders: vec!["boat".to_owned()] }))
         }
+        Query::Repository(query) => repository(query),
         Query::Git(_) | Query::Agent(AgentQuestion::Sessions(_) | AgentQuestion::Messages(_)) => {
             Err("not here".to_owned())
         }
     }
+}
+
+/// A repository with one file that differs.
+fn repository(query: &RepositoryQuery) -> Result<Answer, String> {
+    let tree = |path: String, branch: &str, main| GitWorkTree {
+        path,
+        branch: Some(branch.to_owned()),
+        main,
+        merged: false,
+    };
+    let view = match &query.ask {
+        RepositoryAsk::Status => RepositoryView::Status(WorkTreeStatus {
+            branch: Some("main".to_owned()),
+            ahead: 1,
+            behind: 2,
+            files: [("a.rs", " M"), ("b.rs", "??"), ("c.rs", "UU"), ("d.rs", "A ")]
+                .map(|(path, state)| ChangedFile { path: path.to_owned(), state: state.to_owned() })
+                .into(),
+        }),
+        RepositoryAsk::Diff { file } => RepositoryView::Diff(format!("diff of {file:?}")),
+        RepositoryAsk::Log { limit } => RepositoryView::Log(vec![GitCommit {
+            hash: "1f2e3d".to_owned(),
+            short: "1f2e".to_owned(),
+            parents: vec!["0a".to_owned()],
+            subject: format!("first of {limit}"),
+            author: "Ada".to_owned(),
+            ago: "2 days ago".to_owned(),
+            refs: vec!["main".to_owned()],
+        }]),
+        RepositoryAsk::WorkTrees | RepositoryAsk::RemoveWorkTree { .. } => {
+            RepositoryView::WorkTrees(vec![tree(query.cwd.clone(), "main", true)])
+        }
+        RepositoryAsk::AddWorkTree { branch } if branch == "-x" => {
+            return Err("no name of a branch".to_owned());
+        }
+        RepositoryAsk::AddWorkTree { branch } => RepositoryView::WorkTrees(vec![
+            tree(query.cwd.clone(), "main", true),
+            tree(format!("{}/.worktrees/{branch}", query.cwd), branch, false),
+        ]),
+    };
+    Ok(Answer::Repository(view))
 }
 
 impl Rig {
@@ -194,6 +238,7 @@ impl Rig {
             }
         });
         let mut setup = Setup {
+            mobile_key: ServerKey::fleeting().unwrap(),
             owner: Owner { token: Token::new(TOKEN), keep: Some(keep) },
             names: HostNames::also(["hub.example".to_owned()]).with_pages_of([PAGE.to_owned()]),
             vapid: Vapid::fleeting("mailto:owner@example.com").unwrap(),

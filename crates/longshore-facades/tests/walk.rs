@@ -28,6 +28,7 @@ pub(crate) fn params_of(method: &str, session: &str) -> Value {
         "search" => json!({ "q": "words" }),
         "import" => json!({ "events": [] }),
         "revoke" => json!({ "device": NOBODY }),
+        "addProject" | "removeProject" => json!({ "path": "/w" }),
         "presence" => json!({ "visible": false }),
         "pushSubscribe" => {
             json!({ "subscription": { "endpoint": "https://push.example/1", "keys": { "p256dh": "", "auth": "" } } })

@@ -1,8 +1,8 @@
-//! The kinds of keys: devices, push subscriptions, notes of facades, leases, and secrets for one use.
+//! The kinds of keys: devices, push subscriptions, notes of facades, projects, leases, and secrets for one use.
 
 use std::time::Duration;
 
-use longshore_model::device::{Device, PushSubscription, StoredDevice, StoredPush};
+use longshore_model::device::{Device, DeviceSigner, Project, PushSubscription, StoredDevice, StoredPush};
 use longshore_model::id::DeviceId;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,12 +13,21 @@ use crate::keyring::{KeyEntry, KeyWatch, Keyring, Revision};
 const DEVICES: &str = "device/";
 const PUSHES: &str = "push/";
 const NOTES: &str = "note/";
+const PROJECTS: &str = "project/";
 const LEASES: &str = "lease/";
 
 #[derive(Serialize, Deserialize)]
 struct DeviceValue {
     hash: String,
     device: Device,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signer: Option<SignerValue>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SignerValue {
+    name: String,
+    key: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -42,7 +51,12 @@ impl dyn Keyring {
             if let Some(known) = &known {
                 stored.device.revoked_at = stored.device.revoked_at.or(device_of(known)?.device.revoked_at);
             }
-            let value = DeviceValue { hash: hex(&stored.token_hash), device: stored.device.clone() };
+            let signer = stored.signer.as_ref();
+            let value = DeviceValue {
+                hash: hex(&stored.token_hash),
+                device: stored.device.clone(),
+                signer: signer.map(|signer| SignerValue { name: signer.name.clone(), key: hex(&signer.key) }),
+            };
             if self.put_over(&key, &value, known.as_ref()).await? {
                 return Ok(());
             }
@@ -103,6 +117,28 @@ impl dyn Keyring {
         self.delete(format!("{NOTES}{name}"), None).await
     }
 
+    /// All projects, in the order of their paths.
+    pub async fn projects(&self) -> Result<Vec<Project>, LogError> {
+        let mut projects: Vec<Project> =
+            self.list(PROJECTS.to_owned()).await?.iter().map(read).collect::<Result<_, _>>()?;
+        projects.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(projects)
+    }
+
+    /// Lists a project. One that is listed already stays as it is.
+    pub async fn put_project(&self, project: Project) -> Result<(), LogError> {
+        let key = project_key(&project.path);
+        if self.get(key.clone()).await?.is_none() {
+            self.put_over(&key, &project, None).await?;
+        }
+        Ok(())
+    }
+
+    /// Lists a project no longer. Returns whether it was listed.
+    pub async fn drop_project(&self, path: &str) -> Result<bool, LogError> {
+        self.delete(project_key(path), None).await
+    }
+
     /// Takes a secret for one use. If several callers take it, exactly one gets it.
     pub async fn take(&self, key: String) -> Result<Option<String>, LogError> {
         let Some(entry) = self.get(key.clone()).await? else { return Ok(None) };
@@ -135,10 +171,14 @@ impl dyn Keyring {
 }
 
 fn device_of(entry: &KeyEntry) -> Result<StoredDevice, LogError> {
-    let DeviceValue { hash, device } = read(entry)?;
-    let token_hash =
-        unhex(&hash).ok_or_else(|| LogError::other("reading a device", "its hash is no hash"))?;
-    Ok(StoredDevice { device, token_hash })
+    let DeviceValue { hash, device, signer } = read(entry)?;
+    let bytes =
+        |hex: &str| unhex(hex).ok_or_else(|| LogError::other("reading a device", "its hash is no hash"));
+    let signer = match signer {
+        Some(SignerValue { name, key }) => Some(DeviceSigner { name, key: bytes(&key)? }),
+        None => None,
+    };
+    Ok(StoredDevice { device, token_hash: bytes(&hash)?, signer })
 }
 
 fn read<T: DeserializeOwned>(entry: &KeyEntry) -> Result<T, LogError> {
@@ -148,6 +188,10 @@ fn read<T: DeserializeOwned>(entry: &KeyEntry) -> Result<T, LogError> {
 /// The key for an endpoint, because an endpoint contains characters that a key must not have.
 fn push_key(endpoint: &str) -> String {
     format!("{PUSHES}{}", hex(endpoint.as_bytes()))
+}
+
+fn project_key(path: &str) -> String {
+    format!("{PROJECTS}{}", hex(path.as_bytes()))
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -75,6 +75,27 @@ pub struct StoredDevice {
     pub device: Device,
     /// The SHA-256 of its token.
     pub token_hash: [u8; 32],
+    /// The key of a device that signs when it connects. Nobody knows the token of such a device.
+    pub signer: Option<DeviceSigner>,
+}
+
+/// The key of a device that signs when it connects, instead of sending a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceSigner {
+    /// The device's own name for itself.
+    pub name: String,
+    /// Its public key: Ed25519.
+    pub key: [u8; 32],
+}
+
+/// A folder that a person listed as a project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Project {
+    /// The folder: an absolute path.
+    pub path: String,
+    /// When it was listed.
+    pub added_at: Timestamp,
 }
 
 /// A browser's push subscription, as its push service issued it.

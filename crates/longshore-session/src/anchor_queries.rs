@@ -1,7 +1,10 @@
 //! Questions of the hub to its anchor: agents, models, and folders for work trees.
 
 use longshore_log::SessionFilter;
-use longshore_model::anchor::{AgentsQuery, Folders, FoldersQuery, Machine, ModelsQuery, WorkTreeQuery};
+use longshore_model::anchor::{
+    AgentsQuery, Folders, FoldersQuery, Machine, ModelsQuery, RepositoryAsk, RepositoryQuery, RepositoryView,
+    WorkTreeQuery,
+};
 use longshore_model::capability::{AgentInfo, Capabilities, Mode, ModelInfo};
 use longshore_model::event::AgentName;
 
@@ -86,6 +89,11 @@ impl Hub {
             Err(HubError::Anchor(fault)) => Err(HubError::Invalid(fault)),
             answer => answer,
         }
+    }
+
+    /// Looks into the repository of a folder, or changes its work trees.
+    pub async fn repository(&self, cwd: String, ask: RepositoryAsk) -> Result<RepositoryView, HubError> {
+        self.ask(RepositoryQuery { cwd, ask }).await
     }
 
     /// The work trees that were used last, the latest first.

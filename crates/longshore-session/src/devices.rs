@@ -1,12 +1,17 @@
-//! Devices, push subscriptions and notes, which facades keep in the keyring, and usage, which they read from the catalog.
+//! Devices, push subscriptions, notes and projects, which facades keep in the keyring, and usage, which they read from
+//! the catalog.
 
-use longshore_model::device::{StoredDevice, StoredPush};
+use longshore_model::device::{Project, StoredDevice, StoredPush};
 use longshore_model::id::{Context, DeviceId};
 use longshore_model::time::Timestamp;
 use longshore_model::usage::DayUsage;
 
 use crate::error::HubError;
 use crate::hub::{Hub, lock, now};
+
+/// The most projects, and the longest path of one.
+const PROJECTS: usize = 256;
+const PATH: usize = 4_096;
 
 impl Hub {
     /// An id for a new device, and the time.
@@ -58,6 +63,43 @@ impl Hub {
     /// Deletes a note. Returns whether it was there.
     pub async fn drop_note(&self, name: &str) -> Result<bool, HubError> {
         Ok(self.inner.keyring.drop_note(name).await?)
+    }
+
+    /// All projects, in the order of their paths.
+    pub async fn projects(&self) -> Result<Vec<Project>, HubError> {
+        Ok(self.inner.keyring.projects().await?)
+    }
+
+    /// Lists a folder as a project, if agents can work in it.
+    pub async fn put_project(&self, path: &str) -> Result<Project, HubError> {
+        let whole = path;
+        let path = match whole.trim_end_matches('/') {
+            "" => whole.get(..1).unwrap_or_default(),
+            path => path,
+        };
+        if !path.starts_with('/') || path.len() > PATH {
+            return Err(HubError::Invalid(format!(
+                "a project must be an absolute path of at most {PATH} bytes"
+            )));
+        }
+        self.check_cwd(path).await?;
+        let known = self.projects().await?;
+        if let Some(known) = known.iter().find(|known| known.path == path) {
+            return Ok(known.clone());
+        }
+        if known.len() >= PROJECTS {
+            return Err(HubError::Invalid(format!(
+                "{PROJECTS} projects are listed already; remove one first"
+            )));
+        }
+        let project = Project { path: path.to_owned(), added_at: now() };
+        self.inner.keyring.put_project(project.clone()).await?;
+        Ok(project)
+    }
+
+    /// Lists a folder as a project no longer. Returns whether it was listed.
+    pub async fn drop_project(&self, path: &str) -> Result<bool, HubError> {
+        Ok(self.inner.keyring.drop_project(path).await?)
     }
 
     /// The usage of turns that ended since that time, by day, agent and project.

@@ -59,6 +59,11 @@ impl Places {
         self.data.join("push.key")
     }
 
+    /// The key by which phones with mobile-agent know the hub.
+    pub fn mobile_key(&self) -> PathBuf {
+        self.data.join("mobile.key")
+    }
+
     /// What the running hub has on its leash.
     pub fn leashes(&self) -> PathBuf {
         self.data.join("leashes")

@@ -3,6 +3,7 @@
 pub(crate) mod kept;
 pub(crate) mod places;
 pub(crate) mod quiet;
+mod repository;
 
 use std::io;
 use std::path::Path;
@@ -17,6 +18,8 @@ use self::quiet::Quiet;
 use crate::sandbox::{self, Sandbox, search_path};
 use longshore_drivers::git_remote::without_secrets;
 use longshore_drivers::keyless::keyless;
+
+pub use self::repository::answer;
 
 /// How long `git` may take: a work tree on a slow disk must not delay the end of a turn.
 const WITHIN: Duration = Duration::from_secs(5);

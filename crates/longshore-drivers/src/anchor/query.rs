@@ -6,7 +6,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use longshore_model::anchor::{AgentQuestion, Answer, FromAnchor, Machine, ModelsQuery, PastCount, Query};
+use longshore_model::anchor::{
+    AgentQuestion, Answer, FromAnchor, Machine, ModelsQuery, PastCount, Query, RepositoryQuery,
+    RepositoryView,
+};
 use longshore_model::capability::ModelInfo;
 use longshore_model::id::QueryId;
 use longshore_model::lifecycle::GitState;
@@ -105,6 +108,9 @@ impl Queries {
             Query::Folders(query) => {
                 self.in_time("the disk", folders::look_into(query.path)).await.map(Answer::Folders)
             }
+            Query::Repository(query) => {
+                self.in_time("git", self.repository(query)).await.map(Answer::Repository)
+            }
         };
         (self.deliver)(FromAnchor::Answer { id, answer }).await;
     }
@@ -121,6 +127,11 @@ impl Queries {
     async fn git(&self, cwd: &str) -> Result<Option<GitState>, String> {
         let _look = self.looks.acquire().await.map_err(|_| SHUTTING_DOWN.to_owned())?;
         Ok(self.config.git.look_at(cwd).await)
+    }
+
+    async fn repository(&self, query: RepositoryQuery) -> Result<RepositoryView, String> {
+        let _look = self.looks.acquire().await.map_err(|_| SHUTTING_DOWN.to_owned())?;
+        self.config.git.answer(query.cwd, query.ask).await
     }
 
     async fn answer_of_agent(&self, id: QueryId, question: AgentQuestion, asked: Option<Answered>) {

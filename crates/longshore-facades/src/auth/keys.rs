@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use longshore_model::device::{Device, DeviceMode, StoredDevice};
+use longshore_model::device::{Device, DeviceMode, DeviceSigner, StoredDevice};
 use longshore_model::id::DeviceId;
 use longshore_model::time::Timestamp;
 use longshore_session::{Hub, HubError};
@@ -50,11 +50,20 @@ struct KeyState {
     proves: bool,
     rotation: u64,
     devices: HashMap<[u8; 32], Device>,
+    /// The keys of the devices that sign when they connect, with the hash under which each device is held.
+    signers: Vec<([u8; 32], DeviceSigner)>,
     /// Devices that are revoked here but not yet in the log.
     unsaved: HashSet<DeviceId>,
 }
 
 impl KeyState {
+    /// A device as the log keeps it.
+    fn stored(&self, id: DeviceId) -> Option<StoredDevice> {
+        let (hash, device) = self.devices.iter().find(|(_, device)| device.id == id)?;
+        let signer = self.signers.iter().find(|(of, _)| of == hash).map(|(_, signer)| signer.clone());
+        Some(StoredDevice { device: device.clone(), token_hash: *hash, signer })
+    }
+
     fn is_revoked(&self, id: DeviceId) -> bool {
         self.devices.values().any(|known| known.id == id && known.revoked_at.is_some())
     }
@@ -92,25 +101,52 @@ impl Keys {
     /// Loads the devices of the log, beside the owner's token.
     pub(crate) async fn load(hub: Hub, owner: Owner) -> Result<Arc<Self>, HubError> {
         let devices = hub.devices().await?;
+        let signer = |stored: &StoredDevice| Some((stored.token_hash, stored.signer.clone()?));
+        let signers = devices.iter().filter_map(signer).collect();
         let devices = devices.into_iter().map(|stored| (stored.token_hash, stored.device)).collect();
         let Owner { token, keep } = owner;
         let owner = (!token.reveal().is_empty()).then(|| token.hash());
         let proves = token.reveal().len() >= PROVABLE;
-        let held = Mutex::new(KeyState { owner, proves, rotation: 0, devices, unsaved: HashSet::new() });
+        let held =
+            Mutex::new(KeyState { owner, proves, rotation: 0, devices, signers, unsaved: HashSet::new() });
         Ok(Arc::new(Self { hub, keep, held, changed: watch::Sender::new(()), writing: Default::default() }))
     }
 
     /// Looks a token up.
     pub(crate) fn recognise(self: &Arc<Self>, token: &Token) -> TokenLookup {
         let offered = hash(token.reveal());
+        let held = self.held();
+        if held.owner.is_some_and(|owner| bool::from(owner.ct_eq(&offered))) {
+            let (who, rotation) = (Who::Owner, held.rotation);
+            return TokenLookup::Caller(Caller { who, keys: Arc::clone(self), rotation });
+        }
+        self.came_in(held, &offered)
+    }
+
+    /// Looks up the device that calls itself by this name and whose key is the right one. Of several, the one that was
+    /// not revoked.
+    pub(crate) fn recognise_signer(
+        self: &Arc<Self>,
+        name: &str,
+        is_right: impl Fn(&[u8; 32]) -> bool,
+    ) -> TokenLookup {
+        let held = self.held();
+        let named = held.signers.iter().filter(|(_, signer)| signer.name == name && is_right(&signer.key));
+        let named: Vec<[u8; 32]> = named.map(|(hash, _)| *hash).collect();
+        let is_good =
+            |hash: &&[u8; 32]| held.devices.get(*hash).is_some_and(|device| device.revoked_at.is_none());
+        match named.iter().find(is_good).or(named.first()).copied() {
+            Some(hash) => self.came_in(held, &hash),
+            None => TokenLookup::Unknown,
+        }
+    }
+
+    /// The caller of the device that is held under this hash.
+    fn came_in(self: &Arc<Self>, mut held: MutexGuard<'_, KeyState>, hash: &[u8; 32]) -> TokenLookup {
         let now = self.hub.now();
-        let mut held = self.held();
         let rotation = held.rotation;
         let caller = |who| TokenLookup::Caller(Caller { who, keys: Arc::clone(self), rotation });
-        if held.owner.is_some_and(|owner| bool::from(owner.ct_eq(&offered))) {
-            return caller(Who::Owner);
-        }
-        let Some(device) = held.devices.get_mut(&offered) else { return TokenLookup::Unknown };
+        let Some(device) = held.devices.get_mut(hash) else { return TokenLookup::Unknown };
         if device.revoked_at.is_some() {
             return TokenLookup::Revoked;
         }
@@ -154,6 +190,37 @@ impl Keys {
 
     /// Adds a device and returns its token, which nobody can read again.
     pub(crate) async fn add(&self, label: String, mode: DeviceMode) -> Result<(Token, Device), Problem> {
+        self.add_with(label, mode, None).await
+    }
+
+    /// Adds a device that signs when it connects. A device that was paired with the same key before is revoked: it is
+    /// this one.
+    pub(crate) async fn add_signer(
+        self: &Arc<Self>,
+        label: String,
+        mode: DeviceMode,
+        signer: DeviceSigner,
+    ) -> Result<Device, Problem> {
+        let key = signer.key;
+        let earlier: Vec<DeviceId> = {
+            let held = self.held();
+            let same = held.signers.iter().filter(|(_, signer)| signer.key == key);
+            let devices = same.filter_map(|(hash, _)| held.devices.get(hash));
+            devices.filter(|device| device.revoked_at.is_none()).map(|device| device.id).collect()
+        };
+        for device in earlier {
+            self.revoke(device).await?;
+        }
+        // Its token is forgotten here, so that it opens nothing.
+        Ok(self.add_with(label, mode, Some(signer)).await?.1)
+    }
+
+    async fn add_with(
+        &self,
+        label: String,
+        mode: DeviceMode,
+        signer: Option<DeviceSigner>,
+    ) -> Result<(Token, Device), Problem> {
         let token = Token::random().map_err(|_| Problem::our_fault())?;
         let (id, now) = self.hub.new_device();
         let label = {
@@ -172,8 +239,13 @@ impl Keys {
             unsaved: false,
         };
         let token_hash = token.hash();
-        self.hub.put_device(StoredDevice { device: device.clone(), token_hash }).await?;
-        self.held().devices.insert(token_hash, device.clone());
+        let stored = StoredDevice { device: device.clone(), token_hash, signer: signer.clone() };
+        self.hub.put_device(stored).await?;
+        {
+            let mut held = self.held();
+            held.devices.insert(token_hash, device.clone());
+            held.signers.extend(signer.map(|signer| (token_hash, signer)));
+        }
         info!(device = %id, label = %device.label, %mode, "a device was paired");
         Ok((token, device))
     }
@@ -277,7 +349,7 @@ impl Keys {
     /// Writes the current state of a device.
     async fn write(&self, id: DeviceId) -> Result<(), HubError> {
         let _turn = self.writing.lock().await;
-        let found = self.held().devices.iter().find(|(_, device)| device.id == id).map(stored);
+        let found = self.held().stored(id);
         match found {
             Some(stored) => {
                 let is_revoked = stored.device.revoked_at.is_some();
@@ -307,8 +379,4 @@ impl Keys {
     fn held(&self) -> MutexGuard<'_, KeyState> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn stored((token_hash, device): (&[u8; 32], &Device)) -> StoredDevice {
-    StoredDevice { device: device.clone(), token_hash: *token_hash }
 }

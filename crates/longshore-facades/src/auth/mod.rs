@@ -28,7 +28,7 @@ pub use prove::{Challenge, PROVABLE};
 pub use token::Token;
 
 pub(crate) use cookie::{forgotten, given};
-pub(crate) use keys::Maker;
+pub(crate) use keys::{Maker, TokenLookup};
 pub(crate) use prove::{ProveParams, prove};
 pub(crate) use require::{address, bearer, longer_than, require, written};
 pub(crate) use throttle::Throttle;

@@ -1,7 +1,9 @@
 //! Attaching to a session: what was there already, and all that follows, joined at one seq.
 
+use std::sync::Arc;
+
 use longshore_model::event::Event;
-use longshore_model::id::SessionId;
+use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::SessionInfo;
 use longshore_model::timeline::{ItemChange, Timeline};
 use longshore_session::{HubError, Subscription, WithRaw};
@@ -40,6 +42,23 @@ impl Gate {
         }
         let subscription = self.subscribe(session, window.head, WithRaw::No).await?;
         Ok(Attached { info, follower: Follower { window }, subscription })
+    }
+}
+
+impl Gate {
+    /// Attaches to a session where it was at an earlier moment, which `end` chooses: what followed comes once more.
+    /// Returns the whole timeline, too.
+    pub(crate) async fn attach_after(
+        &self,
+        session: SessionId,
+        end: impl FnOnce(&Timeline) -> Seq + Send,
+    ) -> Result<(Arc<Timeline>, Attached), GateError> {
+        let timeline = self.timeline(session).await?;
+        let end = end(&timeline).min(timeline.head);
+        let info = self.session(session).await?;
+        let subscription = self.subscribe(session, end, WithRaw::No).await?;
+        let window = timeline.begun_by(end).window(NEWEST);
+        Ok((timeline, Attached { info, follower: Follower { window }, subscription }))
     }
 }
 

@@ -62,6 +62,9 @@ pub(crate) trait Protocol: Send + 'static {
     /// A followed session has new frames.
     fn frames(&mut self, subscription: &Subscription, frames: &Frames, steps: &mut Steps);
 
+    /// The client has received everything that was sent before [`Step::Ping`] with this payload.
+    fn reached(&mut self, _payload: &[u8]) {}
+
     /// A followed session cannot be followed further.
     fn lost(&mut self, session: SessionId, after: Seq, error: HubError, steps: &mut Steps);
 
@@ -91,6 +94,8 @@ pub(crate) enum Step {
     Send(String),
     /// Send a text for which there was room, and give the room back afterwards.
     SendHeld(String, OutgoShare),
+    /// Ping the client with this payload: when the client answers, it has received what was sent before.
+    Ping(Vec<u8>),
     /// Do a call, and then what comes of it. Calls with the same session wait for each other.
     Call(Option<SessionId>, Work),
     /// Attach to a session. A new subscription of a session replaces the old one.
@@ -182,30 +187,37 @@ pub(crate) fn upgrade<P: Protocol>(
 ) -> Result<Response, Problem> {
     let limit = intake::limit_of(gate.caller());
     let socket = socket?.read_buffer_size(READ_BUFFER).max_message_size(limit).max_frame_size(limit);
-    Ok(socket.on_upgrade(move |socket| async move {
-        let berth = berth.map(|Extension(berth)| berth);
-        if let Some(berth) = &berth {
-            berth.frames.begin(&gate.app().intake, gate.caller().device());
-        }
-        let gate = gate.seated();
-        let (protocol, first) = protocol(gate.clone());
-        let link = Link {
-            outgo: gate.outgo(),
-            gate,
-            berth,
-            socket,
-            protocol,
-            state: LinkState::default(),
-            calls: JoinSet::new(),
-            lanes: HashMap::new(),
-            following: FuturesUnordered::new(),
-            changes: None,
-        };
-        let (app, now) = (link.gate.app().clone(), link.gate.now());
-        app.diary.count(Incident::Connected, "", now);
-        link.run(first).await;
-        app.diary.count(Incident::Disconnected, "", app.hub.now());
-    }))
+    Ok(socket.on_upgrade(move |socket| serve(socket, gate, berth.map(|Extension(berth)| berth), protocol)))
+}
+
+/// Serves an open socket. A protocol whose callers say who they are in their first message calls this afterwards.
+pub(crate) async fn serve<P: Protocol>(
+    socket: WebSocket,
+    gate: Gate,
+    berth: Option<Arc<Berth>>,
+    protocol: impl FnOnce(Gate) -> (P, Steps),
+) {
+    if let Some(berth) = &berth {
+        berth.frames.begin(&gate.app().intake, gate.caller().device());
+    }
+    let gate = gate.seated();
+    let (protocol, first) = protocol(gate.clone());
+    let link = Link {
+        outgo: gate.outgo(),
+        gate,
+        berth,
+        socket,
+        protocol,
+        state: LinkState::default(),
+        calls: JoinSet::new(),
+        lanes: HashMap::new(),
+        following: FuturesUnordered::new(),
+        changes: None,
+    };
+    let (app, now) = (link.gate.app().clone(), link.gate.now());
+    app.diary.count(Incident::Connected, "", now);
+    link.run(first).await;
+    app.diary.count(Incident::Disconnected, "", app.hub.now());
 }
 
 /// Waits for the next frames of one session until it is cancelled.
@@ -288,7 +300,11 @@ impl<P: Protocol> Link<P> {
             Message::Binary(bytes) => {
                 self.protocol.received(ClientMessage::Binary(bytes), &self.state, &mut steps);
             }
-            Message::Ping(_) | Message::Pong(_) => return Ok(()),
+            Message::Pong(payload) => {
+                self.protocol.reached(payload);
+                return Ok(());
+            }
+            Message::Ping(_) => return Ok(()),
             Message::Close(_) => {
                 // The answer to a close frame is a close frame; it waits in the socket to be flushed.
                 let _ = self.socket.flush().await;
@@ -324,6 +340,7 @@ impl<P: Protocol> Link<P> {
                     self.socket.flush().await.map_err(|_| Over)?;
                     drop(share);
                 }
+                Step::Ping(payload) => self.feed(Message::Ping(Bytes::from(payload))).await?,
                 Step::Call(lane, work) => self.begin(lane, work),
                 Step::Attach(mut attached) => {
                     let mut more = Steps::default();

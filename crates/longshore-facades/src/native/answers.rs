@@ -2,7 +2,7 @@
 
 use longshore_model::approval::{ApprovalDecision, QuestionAnswer};
 use longshore_model::capability::{AgentInfo, ModelInfo};
-use longshore_model::device::{Device, DeviceMode};
+use longshore_model::device::{Device, DeviceMode, Project};
 use longshore_model::event::EventJson;
 use longshore_model::frame::Frame;
 use longshore_model::id::{ApprovalId, ItemId, PromptId, QuestionId, Seq, SessionId, TurnId};
@@ -251,6 +251,36 @@ pub struct PairingCode {
     pub mode: DeviceMode,
     /// The addresses at which other machines reach the hub, the best address first.
     pub addresses: Vec<String>,
+}
+
+/// A code with which one phone with mobile-agent pairs. Its first three fields are the JSON of the QR code.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MobilePairing {
+    /// The address of the hub.
+    pub url: String,
+    /// The code.
+    pub pairing_token: String,
+    /// The hub's public key: Ed25519, in hex.
+    pub server_public_key: String,
+    /// When the code expires.
+    pub expires_at: Timestamp,
+    /// What the phone may do.
+    pub mode: DeviceMode,
+}
+
+/// The folders that people listed as projects.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Projects {
+    /// The projects, in the order of their paths.
+    pub projects: Vec<Project>,
+}
+
+/// Whether a project was removed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RemovedProject {
+    /// Whether it was listed.
+    pub removed: bool,
 }
 
 /// A paired device. Nobody can read its token again.

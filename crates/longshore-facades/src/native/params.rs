@@ -349,6 +349,14 @@ pub struct PairParams {
     pub label: Option<String>,
 }
 
+/// A project.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProjectParams {
+    /// The folder: an absolute path.
+    pub path: String,
+}
+
 /// What the caller's screen shows.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use longshore_model::device::{Device, DeviceMode, PushKeys, PushSubscription, StoredDevice, StoredPush};
+use longshore_model::device::{
+    Device, DeviceMode, DeviceSigner, PushKeys, PushSubscription, StoredDevice, StoredPush,
+};
 use longshore_model::id::DeviceId;
 use uuid::Uuid;
 
@@ -147,7 +149,9 @@ fn device(number: u8, change: impl FnOnce(&mut Device)) -> StoredDevice {
         unsaved: false,
     };
     change(&mut device);
-    StoredDevice { device, token_hash: [number; 32] }
+    let signer =
+        (number % 2 == 1).then(|| DeviceSigner { name: format!("signer {number}"), key: [number; 32] });
+    StoredDevice { device, token_hash: [number; 32], signer }
 }
 
 fn push(endpoint: &str, device: Option<DeviceId>) -> StoredPush {

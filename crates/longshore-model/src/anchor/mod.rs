@@ -4,6 +4,7 @@
 //! anchor, and the anchor returns the agents' output, already translated.
 
 mod query;
+mod repository;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,9 @@ pub use query::{
     AgentQuestion, AgentsQuery, AnchorQuery, Answer, Folders, FoldersQuery, GitQuery, Machine, MessagesQuery,
     ModelsQuery, NativeMessages, NativeSession, NativeSessions, PastCount, PastQuery, Query, RecordSizeQuery,
     SessionsQuery, WorkTreeQuery,
+};
+pub use repository::{
+    ChangedFile, GitCommit, GitWorkTree, RepositoryAsk, RepositoryQuery, RepositoryView, WorkTreeStatus,
 };
 
 /// Messages from the hub to the anchor.

@@ -7,6 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::repository::{RepositoryQuery, RepositoryView};
 use crate::capability::{AgentInfo, ModelInfo};
 use crate::event::{AgentName, Raw};
 use crate::lifecycle::{GitState, NativeId};
@@ -244,6 +245,7 @@ vocabulary! {
         WorkTree: WorkTreeQuery => Option<String>,
         RecordSize: RecordSizeQuery => Option<u64>,
         Folders: FoldersQuery => Folders,
+        Repository: RepositoryQuery => RepositoryView,
     }
     agent {
         Models: ModelsQuery => Vec<ModelInfo>,

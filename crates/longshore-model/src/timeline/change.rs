@@ -2,6 +2,7 @@
 
 use super::{Content, Item, Timeline};
 use crate::event::Event;
+use crate::id::Seq;
 
 /// The change of one item by one event.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,7 +57,18 @@ impl Timeline {
             skipped -= usize::from(!keep);
             keep
         };
-        let kept: Vec<bool> = self.items.iter().map(keep).collect();
+        self.kept(&self.items.iter().map(keep).collect::<Vec<bool>>())
+    }
+
+    /// The items that had begun at this seq. What follows can be folded again from there: an item that ended since then
+    /// ends once more.
+    #[must_use]
+    pub fn begun_by(&self, seq: Seq) -> Self {
+        let begun: Vec<bool> = self.items.iter().map(|item| item.seq <= seq).collect();
+        Self { head: self.head.min(seq), ..self.kept(&begun) }
+    }
+
+    fn kept(&self, kept: &[bool]) -> Self {
         let mut place = 0;
         let places: Vec<usize> = kept
             .iter()
@@ -66,7 +78,7 @@ impl Timeline {
             })
             .collect();
         let index = self.index.iter().filter(|(_, at)| kept[**at]).map(|(key, at)| (*key, places[*at] - 1));
-        let items = self.items.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(item, _)| item.clone());
+        let items = self.items.iter().zip(kept).filter(|(_, kept)| **kept).map(|(item, _)| item.clone());
         Self { head: self.head, items: items.collect(), index: index.collect() }
     }
 }

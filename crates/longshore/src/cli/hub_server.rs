@@ -11,6 +11,7 @@ use longshore_drivers::import::WatchPast;
 use longshore_drivers::transport::socket::CallbackRegistry;
 use longshore_facades::auth::Owner;
 use longshore_facades::guard::HostNames;
+use longshore_facades::mobile::ServerKey;
 use longshore_facades::push::{Outlet, Vapid};
 use longshore_facades::tls::Tls;
 use longshore_facades::{App, Setup, Storage, serve, serve_callbacks};
@@ -93,7 +94,12 @@ impl HubServer {
             Keep::InMemory => Vapid::fleeting(config.push_contact.clone())?,
             Keep::OnDisk => Vapid::load(&places.push_keys(), config.push_contact.clone())?,
         };
+        let mobile_key = match keep {
+            Keep::InMemory => ServerKey::fleeting()?,
+            Keep::OnDisk => ServerKey::load(&places.mobile_key())?,
+        };
         let setup = Setup {
+            mobile_key,
             owner,
             names: HostNames::also(config.allow_hosts.iter().cloned().chain(place.hosts()))
                 .with_pages_of(config.allow_origins.iter().cloned()),
@@ -192,7 +198,8 @@ fn anchor_settings(config: &Config, reception: CallbackRegistry) -> Result<Ancho
     let mcp_servers: Vec<McpServer> = config.mcp.iter().map(named).collect();
     mcp::check(&mcp_servers).context("cannot use the MCP servers of the settings")?;
     let mcp_env = config.mcp_env.clone();
-    let git = GitReader::by(|cwd| async move { longshore_agent::git::look_at(&cwd).await });
+    let git = GitReader::by(|cwd| async move { longshore_agent::git::look_at(&cwd).await })
+        .and_answers(|cwd, asked| async move { longshore_agent::git::answer(&cwd, asked).await });
     Ok(AnchorConfig {
         past,
         reception,

@@ -31,6 +31,7 @@ mod model;
 mod open;
 mod pair;
 mod private;
+mod project;
 mod prompt;
 mod queue;
 mod react;
@@ -133,6 +134,8 @@ enum Verb {
     Usage(usage::UsageArgs),
     /// Show a QR code and a link that pair a phone or a browser
     Pair(pair::Pair),
+    /// List the projects that clients offer, add one or remove one
+    Project(project::ProjectArgs),
     /// List the paired devices, or revoke one
     Devices(devices::Devices),
     /// Print the owner's token, or replace it
@@ -190,6 +193,7 @@ pub async fn run(cli: Cli) -> ExitCode {
         Verb::Search(verb) => verb.run(json).await,
         Verb::Usage(verb) => verb.run(json).await,
         Verb::Pair(verb) => verb.run(json).await,
+        Verb::Project(verb) => verb.run(json).await,
         Verb::Devices(verb) => verb.run(json).await,
         Verb::Token(verb) => verb.run(json).await,
         Verb::Doctor => doctor::run(json).await,

@@ -5,8 +5,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use longshore_model::device::DeviceMode;
+use longshore_model::time::Timestamp;
 use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::connect;
@@ -23,6 +25,49 @@ pub(super) struct Pair {
     /// The name of the device
     #[arg(long)]
     label: Option<String>,
+    /// Pair a phone with the app mobile-agent
+    #[arg(long)]
+    mobile: bool,
+}
+
+/// What the hub makes for a phone with mobile-agent. Its first three fields are the JSON of the QR code.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MobileCode {
+    url: String,
+    pairing_token: String,
+    server_public_key: String,
+    expires_at: Timestamp,
+    mode: DeviceMode,
+}
+
+impl MobileCode {
+    /// What the app scans, or what a person pastes into it.
+    fn code(&self) -> String {
+        let Self { url, pairing_token, server_public_key, .. } = self;
+        json!({ "url": url, "pairingToken": pairing_token, "serverPublicKey": server_public_key }).to_string()
+    }
+
+    fn show(&self, as_json: bool) -> Result<ExitCode> {
+        if as_json {
+            put_line(serde_json::to_string(self)?)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let code = self.code();
+        if let Some(drawn) = drawn(&code, style(Show::Hidden).color) {
+            put_line(drawn)?;
+        }
+        put_line(&code)?;
+        let minutes = self.expires_at.millis_since(now()).div_ceil(60_000);
+        say(format_args!(
+            "scan this in mobile-agent, for one phone of mode {}, for {minutes} minutes",
+            self.mode
+        ))?;
+        if is_of_this_machine(&self.url) {
+            say(unreached(&self.url))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
 }
 
 impl Pair {
@@ -31,6 +76,10 @@ impl Pair {
         let mut params = json!({ "mode": self.mode });
         if let Some(label) = self.label {
             params["label"] = label.into();
+        }
+        if self.mobile {
+            let made: MobileCode = client.call("pairMobile", params).await?;
+            return made.show(as_json);
         }
         let made: Made = client.call("pair", params).await?;
         if as_json {

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use longshore_facades::mobile::ServerKey;
 use longshore_facades::push::Vapid;
 use tokio::net::TcpListener;
 
@@ -24,6 +25,7 @@ async fn with(places: &Places, mut config: Config) -> Result<()> {
         listen::check_token(&config, token).await?;
     }
     Vapid::check(&places.push_keys())?;
+    ServerKey::check(&places.mobile_key())?;
     for file in [places.data.join("lock"), places.running()] {
         check_writable(&file)?;
     }

@@ -7,6 +7,7 @@ use longshore_drivers::anchor::AnchorConfig;
 use longshore_drivers::transport::socket::CallbackRegistry;
 use longshore_facades::auth::{Owner, Token};
 use longshore_facades::guard::HostNames;
+use longshore_facades::mobile::ServerKey;
 use longshore_facades::push::{Outlet, Vapid};
 use longshore_facades::{App, Setup, Storage, serve_callbacks};
 use longshore_session::Hub;
@@ -27,6 +28,7 @@ impl StageDoor {
         anchor.reception = reception.clone();
         let callbacks = Arc::new(CalledBack::of(anchor, reception));
         let setup = Setup {
+            mobile_key: ServerKey::fleeting()?,
             owner: Owner { token: Token::new(""), keep: None },
             names: HostNames::default(),
             vapid: Vapid::fleeting(String::new())?,

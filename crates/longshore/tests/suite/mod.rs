@@ -22,6 +22,7 @@ mod latest;
 mod leftovers;
 mod llama;
 mod mcp;
+mod mobile;
 mod models;
 mod one_task;
 mod orbit_http;

@@ -5,8 +5,10 @@ use tracing::warn;
 
 use crate::auth::{Access, Caller, Who};
 use crate::gate::Gate;
+use crate::mobile;
 use crate::native::answers::{
-    CallerRole, Devices, Me, Nothing, OwnerToken, PairingCode, PushKey, RevokedDevice, SentPushes,
+    CallerRole, Devices, Me, MobilePairing, Nothing, OwnerToken, PairingCode, PushKey, RevokedDevice,
+    SentPushes,
 };
 use crate::native::check;
 use crate::native::params::{
@@ -64,6 +66,13 @@ pub(super) async fn pair(gate: Gate, params: PairParams) -> Result<PairingCode, 
     gate.check(Access::Act)?;
     check::name("label", params.label.as_deref())?;
     pair::new_code(&gate, params.mode, params.label)
+}
+
+/// Makes a pairing code for the app mobile-agent, with the same rule.
+pub(super) async fn pair_mobile(gate: Gate, params: PairParams) -> Result<MobilePairing, Problem> {
+    gate.check(Access::Act)?;
+    check::name("label", params.label.as_deref())?;
+    mobile::new_code(&gate, params.mode, params.label)
 }
 
 pub(super) async fn rotate(gate: Gate, NoParams {}: NoParams) -> Result<OwnerToken, Problem> {

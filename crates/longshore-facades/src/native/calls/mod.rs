@@ -4,6 +4,7 @@ mod account;
 mod agents;
 mod history;
 mod inbox;
+mod projects;
 mod prompts;
 mod sessions;
 mod transfer;
@@ -29,6 +30,12 @@ static CALLS: LazyLock<Vec<Call>> = LazyLock::new(|| {
             .says("List the machines that run agents"),
         Call::new("folders", Get, "/api/v1/folders", Act, agents::folders)
             .says("List the folders in which a work tree could be"),
+        Call::new("projects", Get, "/api/v1/projects", Read, projects::projects)
+            .says("List the folders that people listed as projects"),
+        Call::new("addProject", Post, "/api/v1/projects", Act, projects::add)
+            .says("List a folder as a project"),
+        Call::new("removeProject", Delete, "/api/v1/projects", Act, projects::remove)
+            .says("List a folder as a project no longer; the folder stays"),
         Call::new("usage", Get, "/api/v1/usage", Read, agents::usage)
             .says("Sum the usage by day, agent and project"),
         Call::new("sessions", Get, "/api/v1/sessions", Read, sessions::sessions)
@@ -106,6 +113,8 @@ static CALLS: LazyLock<Vec<Call>> = LazyLock::new(|| {
             .says("Revoke a device, and end its connections"),
         Call::new("pair", Post, "/admin/pair/new", Act, account::pair)
             .says("Make a code with which one device pairs"),
+        Call::new("pairMobile", Post, "/admin/pair/mobile", Act, account::pair_mobile)
+            .says("Make a code with which one phone with mobile-agent pairs"),
         Call::new("rotateToken", Post, "/admin/token/rotate", Admin, account::rotate)
             .says("Make a new token for the owner"),
         Call::new("presence", Post, "/api/v1/presence", Read, account::presence)
