@@ -1,7 +1,7 @@
 //! Attaching to a session: what was there already, and all that follows, joined at one seq.
 
 use longshore_model::event::Event;
-use longshore_model::id::SessionId;
+use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::SessionInfo;
 use longshore_model::timeline::{ItemChange, Timeline};
 use longshore_session::{HubError, Subscription, WithRaw};
@@ -39,6 +39,18 @@ impl Gate {
             window.head = window.head.max(last.min(info.head));
         }
         let subscription = self.subscribe(session, window.head, WithRaw::No).await?;
+        Ok(Attached { info, follower: Follower { window }, subscription })
+    }
+}
+
+impl Gate {
+    /// Attaches to a session whose events up to a seq the client has. The follower knows the session as it is now, and
+    /// what the client missed comes once more.
+    pub(crate) async fn attach_after(&self, session: SessionId, after: Seq) -> Result<Attached, GateError> {
+        let mut window = self.timeline(session).await?.window(NEWEST);
+        let info = self.session(session).await?;
+        let subscription = self.subscribe(session, after, WithRaw::No).await?;
+        window.head = after;
         Ok(Attached { info, follower: Follower { window }, subscription })
     }
 }

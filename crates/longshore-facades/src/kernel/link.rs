@@ -120,6 +120,11 @@ impl Steps {
         self.push(Step::Send(text.into()));
     }
 
+    /// Does these afterwards.
+    pub(crate) fn extend(&mut self, more: Steps) {
+        self.0.extend(more.0);
+    }
+
     /// Sends a response, if the client wants one.
     pub(crate) fn reply(&mut self, text: Option<String>) {
         self.0.extend(text.map(Step::Send));
