@@ -12,13 +12,14 @@ use longshore_facades::tls::Tls;
 use longshore_facades::{App, Setup, serve};
 use longshore_log::{MemoryLog, Stores};
 use longshore_model::anchor::{
-    AgentQuestion, Answer, Folders, FoldersQuery, FromAnchor, Launch, Machine, PastCount, Query, ToAnchor,
-    WorkTreeQuery,
+    AgentQuestion, Answer, CommandRun, FileQuery, FileWrite, Folders, FoldersQuery, FromAnchor, Launch,
+    Machine, PastCount, Query, RunQuery, ToAnchor, WorkTreeQuery,
 };
 use longshore_model::approval::{ApprovalRequest, Decision, QuestionRequest, Subject};
 use longshore_model::capability::{AgentInfo, Capabilities, Mode, ModelInfo};
 use longshore_model::command::AgentCommand;
 use longshore_model::event::{Body, Draft};
+use longshore_model::host_io::{Exit, HostFault};
 use longshore_model::id::{ApprovalId, Context, Ids, ItemId, QuestionId, SessionId, TurnId};
 use longshore_model::lifecycle::{Ready, Sleep, TurnEnd, TurnOutcome};
 use longshore_model::time::Timestamp;
@@ -123,6 +124,20 @@ fn answer(query: &Query) -> Result<Answer, String> {
         Query::Folders(FoldersQuery { path }) => {
             let path = path.clone().unwrap_or_else(|| "/home/dev".to_owned());
             Ok(Answer::Folders(Folders { path, parent: None, folders: vec!["boat".to_owned()] }))
+        }
+        Query::File(FileQuery { path, .. }) => Ok(Answer::File(match path.as_str() {
+            "boat.txt" => Ok("oars\n".to_owned()),
+            "large.txt" => Ok("\u{1}".repeat(200_000)),
+            _ => Err(HostFault::Missing(path.clone())),
+        })),
+        Query::WriteFile(FileWrite { path, .. }) => Ok(Answer::WriteFile(match path.as_str() {
+            "boat.txt" => Ok(()),
+            _ => Err(HostFault::Outside(path.clone())),
+        })),
+        Query::Run(RunQuery { command, arguments, .. }) => {
+            let output = [vec![command.clone()], arguments.clone()].concat().join(" ");
+            let exit = Exit { code: Some(7), signal: None };
+            Ok(Answer::Run(Ok(CommandRun { output, exit, ..CommandRun::default() })))
         }
         Query::Git(_) | Query::Agent(AgentQuestion::Sessions(_) | AgentQuestion::Messages(_)) => {
             Err("not here".to_owned())
