@@ -26,6 +26,11 @@ impl HostNames {
         Self { allowed: allowed.into_iter().map(|name| name.to_ascii_lowercase()).collect() }
     }
 
+    /// The same, and more names.
+    pub(crate) fn and(&self, more: Vec<String>) -> Self {
+        Self::also(self.allowed.iter().cloned().chain(more))
+    }
+
     /// Whether clients may use a name: loopback, an allowed name, or the address at which the connection came
     /// in, which cannot be another site's name.
     fn has(&self, host: &str, here: Option<IpAddr>) -> bool {

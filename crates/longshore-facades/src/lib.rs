@@ -19,7 +19,9 @@
 //! | [`problem`] | errors as `application/problem+json` with stable codes |
 //! | `kernel` | what all facades share: the socket, attaching to a session, asks under foreign ids |
 //! | [`native`] | our own protocol: HTTP, server-sent events, a JSON-RPC socket |
-//! | [`facade`] | the table of client protocols that others wrote |
+//! | [`facade`] | the table of client protocols that others wrote, and their own listeners |
+//! | `openagents` | the protocol of the OpenAgents app |
+//! | [`mdns`] | announces a listener on the local network |
 //! | [`callback`] | the route for programs of agents that call back |
 //! | [`metrics`] | Prometheus |
 
@@ -32,6 +34,7 @@ pub mod guard;
 pub mod intake;
 pub mod key_file;
 pub mod ledger;
+pub mod mdns;
 pub mod metrics;
 pub mod native;
 pub mod outgo;
@@ -45,8 +48,9 @@ pub mod web;
 
 mod again;
 mod kernel;
+mod openagents;
 mod presence;
 mod stall;
 
 pub use router::{App, Setup, SetupError};
-pub use serve::{serve, serve_callbacks};
+pub use serve::{serve, serve_callbacks, serve_facade};

@@ -8,15 +8,18 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use longshore_model::device::{Device, DeviceMode};
+use longshore_model::id::DeviceId;
 use longshore_session::{Hub, HubError};
 use serde_json::json;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::auth::{Keys, Owner, Throttle};
 use crate::callback::Callbacks;
-use crate::facade::FACADES;
+use crate::facade::{FACADES, FacadeListener};
 use crate::guard::HostNames;
 use crate::intake::{self, Intake};
+use crate::openagents::Departures;
 use crate::outgo::Outgo;
 use crate::pair::Codes;
 use crate::presence::Presence;
@@ -72,6 +75,7 @@ pub struct App {
     pub(crate) addresses: Arc<[String]>,
     pub(crate) web: &'static [web::File],
     pub(crate) callbacks: Arc<dyn Callbacks>,
+    pub(crate) departures: Arc<Departures>,
 }
 
 impl App {
@@ -95,6 +99,7 @@ impl App {
             addresses: Arc::default(),
             web,
             callbacks: Arc::new(callback::Nobody),
+            departures: Arc::default(),
         })
     }
 
@@ -105,10 +110,30 @@ impl App {
         Self { addresses: addresses.into(), ..self }
     }
 
+    /// Adds names under which clients may reach the hub.
+    #[must_use]
+    pub fn also_named(self, names: Vec<String>) -> Self {
+        let names = self.names.and(names);
+        Self { names: Arc::new(names), ..self }
+    }
+
     /// Adds programs that call back.
     #[must_use]
     pub fn with_callbacks(self, callbacks: Arc<dyn Callbacks>) -> Self {
         Self { callbacks, ..self }
+    }
+
+    /// The device as which the callers of a facade's own listener act. Off, the listener has none, and a device that it had
+    /// is revoked.
+    pub async fn listener_device(
+        &self,
+        listener: &FacadeListener,
+        mode: Option<DeviceMode>,
+    ) -> Result<Option<Device>, Problem> {
+        match mode {
+            Some(mode) => self.keys.device_of_listener(listener.name, listener.label, mode).await.map(Some),
+            None => self.keys.forget_listener(listener.name).await.map(|()| None),
+        }
     }
 
     pub(crate) fn secure(&self) -> bool {
@@ -141,6 +166,11 @@ pub fn router(app: App) -> Router {
 /// The route for programs that call back, and nothing else.
 pub(crate) fn callback_router(app: App) -> Router {
     guarded(callbacks().fallback(async || Problem::no_route()), app)
+}
+
+/// The routes of a facade's own listener, for callers that all are this device.
+pub(crate) fn facade_router(app: App, listener: &FacadeListener, device: DeviceId) -> Router {
+    guarded(listener.router(&app, device), app)
 }
 
 fn callbacks() -> Router<App> {
