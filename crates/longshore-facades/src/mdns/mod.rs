@@ -14,7 +14,8 @@ use tokio::net::UdpSocket;
 use tokio::time::{Instant, sleep_until};
 use tracing::{debug, warn};
 
-pub use packet::{AnnouncedService, LIVES};
+pub use packet::AnnouncedService;
+use packet::LIVES;
 
 /// Where everybody listens.
 const GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 251);
@@ -78,5 +79,45 @@ pub async fn serve(socket: UdpSocket, group: SocketAddr, service: &AnnouncedServ
 async fn send(socket: &UdpSocket, bytes: &[u8], to: SocketAddr) {
     if let Err(error) = socket.send_to(bytes, to).await {
         debug!(%to, %error, "cannot send an announcement");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_service_is_announced_and_found_by_who_asks() {
+        let service = AnnouncedService {
+            kind: "_openagents._tcp".to_owned(),
+            instance: "Longshore".to_owned(),
+            host: "boat".to_owned(),
+            port: 9099,
+            addresses: vec![Ipv4Addr::LOCALHOST],
+            text: Vec::new(),
+        };
+        let bind = async || UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let (hub, listener, asker) = (bind().await, bind().await, bind().await);
+        let (at, group) = (hub.local_addr().unwrap(), listener.local_addr().unwrap());
+        let serving = tokio::spawn(async move { serve(hub, group, &service).await });
+        let mut message = vec![0; LONGEST];
+        for _ in ANNOUNCED_AT {
+            let (length, from) = listener.recv_from(&mut message).await.unwrap();
+            assert_eq!(from, at);
+            assert!(message[..length].windows(11).any(|part| part == b"_openagents"));
+        }
+        let ask = |name: &[u8]| {
+            let mut question = vec![0, 9, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+            question.extend(name);
+            question.extend([5, b'l', b'o', b'c', b'a', b'l', 0, 0, 1, 0, 1]);
+            question
+        };
+        asker.send_to(b"nonsense", at).await.unwrap();
+        asker.send_to(&ask(b"\x05other"), at).await.unwrap();
+        asker.send_to(&ask(b"\x04boat"), at).await.unwrap();
+        let (length, from) = asker.recv_from(&mut message).await.unwrap();
+        assert_eq!((from, &message[..2]), (at, &[0, 9][..]), "the first answer is that to the question");
+        assert_eq!(message[length - 4..length], Ipv4Addr::LOCALHOST.octets());
+        serving.abort();
     }
 }

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 /// How long an announcement lives, in seconds.
-pub const LIVES: u32 = 120;
+pub(super) const LIVES: u32 = 120;
 /// How long an answer lives for somebody who speaks plain DNS.
 const LIVES_FOR_PLAIN: u32 = 10;
 /// By this name one lists the kinds of services.

@@ -108,7 +108,12 @@ pub(crate) fn history(agent: &str, timeline: &Timeline) -> Vec<SessionUpdate> {
             | Content::Plan { .. }
             | Content::TurnDiff
             | Content::TurnEnd(_)
-            | Content::Notice { .. } => said(item, &mut updates),
+            | Content::Notice { .. } => {
+                // What is not finished comes as news, once.
+                if item.ended_at.is_some() {
+                    said(item, &mut updates);
+                }
+            }
         }
     }
     updates

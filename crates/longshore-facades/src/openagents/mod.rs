@@ -16,6 +16,8 @@ mod dialect;
 mod drafts;
 mod exec_lines;
 mod history;
+#[cfg(test)]
+mod recorded;
 mod requests;
 mod size;
 mod socket;
