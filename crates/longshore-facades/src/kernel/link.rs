@@ -58,6 +58,9 @@ pub(crate) trait Protocol: Send + 'static {
     /// The client attached to a session, for [`Step::Attach`].
     fn attached(&mut self, _attached: &mut Attached, _steps: &mut Steps) {}
 
+    /// The client got everything up to a [`Step::Ping`] with these bytes.
+    fn pong(&mut self, _bytes: &[u8]) {}
+
     /// A followed session has new frames.
     fn frames(&mut self, subscription: &Subscription, frames: &Frames, steps: &mut Steps);
 
@@ -90,6 +93,8 @@ pub(crate) enum Step {
     Send(String),
     /// Send a text for which there was room, and give the room back afterwards.
     SendHeld(String, OutgoShare),
+    /// Send a ping. The pong says that the client got everything before it, whatever protocol it speaks.
+    Ping(Vec<u8>),
     /// Do a call, and then what comes of it. Calls with the same session wait for each other.
     Call(Option<SessionId>, Work),
     /// Attach to a session. A new subscription of a session replaces the old one.
@@ -289,7 +294,11 @@ impl<P: Protocol> Link<P> {
             Message::Binary(bytes) => {
                 self.protocol.received(ClientMessage::Binary(bytes), &self.state, &mut steps);
             }
-            Message::Ping(_) | Message::Pong(_) => return Ok(()),
+            Message::Pong(bytes) => {
+                self.protocol.pong(bytes);
+                return Ok(());
+            }
+            Message::Ping(_) => return Ok(()),
             Message::Close(_) => {
                 // The answer to a close frame is a close frame; it waits in the socket to be flushed.
                 let _ = self.socket.flush().await;
@@ -325,6 +334,7 @@ impl<P: Protocol> Link<P> {
                     self.socket.flush().await.map_err(|_| Over)?;
                     drop(share);
                 }
+                Step::Ping(bytes) => self.feed(Message::Ping(Bytes::from(bytes))).await?,
                 Step::Call(lane, work) => self.begin(lane, work),
                 Step::Attach(mut attached) => {
                     let mut more = Steps::default();
