@@ -19,7 +19,7 @@ use crate::callback::Callbacks;
 use crate::facade::{FACADES, FacadeListener};
 use crate::guard::HostNames;
 use crate::intake::{self, Intake};
-use crate::openagents::Departures;
+use crate::openagents::Seats;
 use crate::outgo::Outgo;
 use crate::pair::Codes;
 use crate::presence::Presence;
@@ -75,7 +75,7 @@ pub struct App {
     pub(crate) addresses: Arc<[String]>,
     pub(crate) web: &'static [web::File],
     pub(crate) callbacks: Arc<dyn Callbacks>,
-    pub(crate) departures: Arc<Departures>,
+    pub(crate) seats: Arc<Seats>,
 }
 
 impl App {
@@ -99,7 +99,7 @@ impl App {
             addresses: Arc::default(),
             web,
             callbacks: Arc::new(callback::Nobody),
-            departures: Arc::default(),
+            seats: Arc::default(),
         })
     }
 

@@ -3,7 +3,7 @@
 //! The app has no place for errors: a call that gets one waits for ever. So what the app itself calls gets a result, and
 //! words for the person where it could not be done.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use longshore_model::command::{Attachment, AttachmentSource, Command, Prompt, Refusal};
 use longshore_model::id::SessionId;
@@ -12,9 +12,9 @@ use longshore_session::{HubError, SessionFilter};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::departures::Seat;
 use super::dialect;
 use super::drafts::{self, SessionDraft};
+use super::seats::{self, Seat};
 use super::size::{self, FRAME};
 use super::wire::{
     AgentInfo, ContentBlock, Initialized, InitializedMeta, ModeId, Notification, PromptParams,
@@ -33,8 +33,8 @@ const NOT_FOUND: i32 = -32002;
 const AUTH_REQUIRED: i32 = -32000;
 const INVALID_PARAMS: i32 = -32602;
 pub(crate) const INTERNAL: i32 = -32603;
-/// The shortest text that names a request for good. Numbers are the same on every connection.
-const UNIQUE: usize = 16;
+/// How many letters a UUID has.
+const UUID: usize = 36;
 
 /// One client, for the calls that it makes.
 #[derive(Clone)]
@@ -82,7 +82,7 @@ pub(crate) fn session_of(id: &str) -> Result<SessionId, Problem> {
 
 impl AppClient {
     pub(crate) fn seat(&self) -> MutexGuard<'_, Seat> {
-        self.seat.lock().unwrap_or_else(PoisonError::into_inner)
+        seats::held(&self.seat)
     }
 
     /// The answer to the handshake, and then all that the client missed since its last connection broke.
@@ -108,7 +108,7 @@ impl AppClient {
         };
         let mut steps = done(&request, &result);
         let sessions: Vec<_> = left.sessions.iter().map(|(session, seq)| (*session, *seq)).collect();
-        self.seat().expect_all(left);
+        self.seat().inherit(left);
         for (session, after) in sessions {
             let client = self.clone();
             steps.call_in_order(session, async move {
@@ -194,10 +194,10 @@ impl AppClient {
         let opened = drafts::open(&self.gate, session).await?;
         let attached = self.attach(session).await?;
         self.seat().expect(session, &text);
-        let key = request.text_id().filter(|id| id.len() >= UNIQUE).map(|id| format!("openagents/{id}"));
+        let key = request.text_id().filter(|id| is_unique(id)).map(|id| format!("openagents/{id}"));
         let prompt = Prompt { text: text.clone(), attachments, key, ..Prompt::default() };
         if let Err(error) = self.gate.command(session, Command::Prompt(prompt)).await {
-            self.seat().heard(session, &text);
+            self.seat().forget(session, &text);
             return Err(error.into());
         }
         Ok((if opened { "started" } else { "resumed" }, attached))
@@ -255,6 +255,13 @@ impl AppClient {
             Err(error) => failed(request, &error.into()),
         }
     }
+}
+
+/// Whether an id names a request for good, as those of the app do, which end with a UUID. Others begin anew with every
+/// connection, and a second prompt with the id of the first one would be lost.
+fn is_unique(id: &str) -> bool {
+    let uuid = id.len().checked_sub(UUID).and_then(|from| id.get(from..));
+    uuid.is_some_and(|uuid| uuid.parse::<SessionId>().is_ok())
 }
 
 /// The text of a prompt, and its pictures.

@@ -7,11 +7,10 @@
 //! | [`socket`] | a connection, and what it follows |
 //! | [`requests`], [`calls`], [`history`] | what the app asks for, and how that is done |
 //! | [`drafts`] | sessions before their first prompt |
-//! | [`departures`] | connections that broke, for clients that come back |
+//! | [`seats`] | what connections follow, for clients whose connection broke |
 //! | [`exec_lines`] | a session as lines of `codex exec --json` |
 
 mod calls;
-mod departures;
 mod dialect;
 mod drafts;
 mod exec_lines;
@@ -19,6 +18,7 @@ mod history;
 #[cfg(test)]
 mod recorded;
 mod requests;
+mod seats;
 mod size;
 mod socket;
 mod wire;
@@ -30,7 +30,7 @@ use axum::routing::get;
 
 use crate::facade::{Facade, FacadeListener};
 
-pub(crate) use departures::Departures;
+pub(crate) use seats::Seats;
 
 /// For clients with a token.
 pub(crate) const FACADE: Facade = Facade {

@@ -15,16 +15,16 @@ use longshore_session::{Frames, HubError, Subscription};
 use serde_json::Value;
 
 use super::calls::{AppClient, failed, failed_as, notification, session_of};
-use super::departures::Seat;
 use super::dialect::{self, SessionDialect};
 use super::drafts::SessionDraft;
 use super::requests::{self, AppRequest};
+use super::seats::Seat;
 use super::wire::{AvailableCommand, InitializeParams, ModeId, SessionUpdate, TitleParams};
 use crate::berth::Berth;
 use crate::gate::Gate;
 use crate::kernel::link::{self, FOLLOWED};
 use crate::kernel::rpc::RpcRequest;
-use crate::kernel::{Attached, ClientMessage, Follower, LinkState, Protocol, Steps};
+use crate::kernel::{Attached, ClientMessage, Follower, LinkState, Protocol, Step, Steps};
 use crate::problem::Problem;
 
 const INVALID_REQUEST: i32 = -32600;
@@ -88,7 +88,7 @@ impl Protocol for AppSocket {
             ClientMessage::Text(text) => text,
             ClientMessage::Binary(bytes) => match std::str::from_utf8(bytes) {
                 Ok(text) => text,
-                Err(_) => return steps.push(link::Step::Close(1007, "a message is text")),
+                Err(_) => return steps.push(Step::Close(1007, "a message is text")),
             },
         };
         let request = match RpcRequest::read(text) {
@@ -133,12 +133,13 @@ impl Protocol for AppSocket {
         let session = subscription.session();
         let Some(LiveSession { agent, follower, dialect }) = self.live.get_mut(&session) else { return };
         let mut seat = self.client.seat();
+        let mut last = None;
         for frame in frames.iter() {
             // An event that cannot be read is one that this client does not hear of.
             let Ok(event) = frame.event() else { continue };
             let change = follower.apply(event);
             let is_own = if let Body::UserMessage { by: Some(by), .. } = &event.body {
-                by == self.client.gate.caller().name() && seat.heard(session, event.text())
+                by == self.client.gate.caller().name() && seat.is_own(session, event.seq, event.text())
             } else {
                 false
             };
@@ -147,7 +148,19 @@ impl Protocol for AppSocket {
                     steps.send(notification(session, update));
                 }
             }
-            seat.sessions.insert(session, frame.seq());
+            last = Some(frame.seq());
+        }
+        // What is written into a connection that broke without a word is not there for the client. A pong says what is.
+        if let Some(Seq(last)) = last {
+            steps.push(Step::Ping([&session.0.into_bytes()[..], &last.to_be_bytes()].concat()));
+        }
+    }
+
+    fn pong(&mut self, bytes: &[u8]) {
+        let Some((session, seq)) = bytes.split_first_chunk::<16>() else { return };
+        let Ok(seq) = seq.try_into().map(u64::from_be_bytes) else { return };
+        if let Some(got) = self.client.seat().sessions.get_mut(&SessionId(uuid::Uuid::from_bytes(*session))) {
+            *got = Seq(seq).max(*got);
         }
     }
 
@@ -265,7 +278,7 @@ impl AppSocket {
     /// What the last connection of this client followed.
     fn left(&self) -> Seat {
         let gate = &self.client.gate;
-        gate.app().departures.take(gate.caller().device(), self.from)
+        gate.app().seats.sit(gate.caller().device(), self.from, &self.client.seat)
     }
 
     /// A call of a session that waits for no other.
@@ -299,8 +312,6 @@ fn is_answer(text: &str) -> bool {
 
 impl Drop for AppSocket {
     fn drop(&mut self) {
-        let gate = &self.client.gate;
-        let seat = std::mem::take(&mut *self.client.seat());
-        gate.app().departures.leave(gate.caller().device(), self.from, seat);
+        self.client.gate.app().seats.leave(&self.client.seat);
     }
 }
