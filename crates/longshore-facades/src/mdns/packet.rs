@@ -335,7 +335,7 @@ mod tests {
                 let at = seed as usize / 7 % harmed.len();
                 harmed[at] = (seed >> 24) as u8;
             }
-            let _ = answer(&service(), &harmed, seed % 2 == 0);
+            let _ = answer(&service(), &harmed, seed.is_multiple_of(2));
         }
     }
 }

@@ -41,8 +41,8 @@ impl OpenDoor {
     pub(super) fn words(&self) -> String {
         let may = match self.mode {
             DeviceMode::Full => "do everything that you can, also run commands",
-            DeviceMode::ReadOnly => "read all sessions",
-            DeviceMode::Approve => "read all sessions, and decide what agents may do",
+            // The protocol has no word for a decision.
+            DeviceMode::ReadOnly | DeviceMode::Approve => "read all sessions",
         };
         let who = match self.reached {
             true => "everybody on this network",
@@ -150,6 +150,6 @@ mod tests {
         assert!(
             words(DeviceMode::ReadOnly, false).contains("of this machine can read all sessions, without")
         );
-        assert!(words(DeviceMode::Approve, true).contains("decide what agents may do"));
+        assert!(words(DeviceMode::Approve, true).contains("can read all sessions, without"));
     }
 }
