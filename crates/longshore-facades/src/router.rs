@@ -123,8 +123,8 @@ impl App {
         Self { callbacks, ..self }
     }
 
-    /// The device as which the callers of a facade's own listener act. Off, the listener has none, and a device that it had
-    /// is revoked.
+    /// The device as which the callers of a facade's own listener act. Off, the listener has none, and a device that
+    /// it had is revoked.
     pub async fn listener_device(
         &self,
         listener: &FacadeListener,

@@ -69,7 +69,8 @@ pub async fn serve_callbacks(listener: TcpListener, app: App) -> std::convert::I
     accept(listener, None, callback_router(app)).await
 }
 
-/// Serves a facade's own listener, without TLS, for callers that all are this device. Its clients know no TLS and no token.
+/// Serves a facade's own listener, without TLS, for callers that all are this device. Its clients know no TLS and no
+/// token.
 pub async fn serve_facade(
     listener: TcpListener,
     facade: &FacadeListener,

@@ -195,8 +195,8 @@ fn plan(steps: &[PlanStep]) -> Plan {
     Plan { entries: steps.iter().take(ENTRIES.0).map(entry).collect() }
 }
 
-/// An approval or a question: the client is told that it waits, and what became of it. It is never asked itself, because it
-/// refuses everything at once.
+/// An approval or a question: the client is told that it waits, and what became of it. It is never asked itself,
+/// because it refuses everything at once.
 fn ask(agent: &str, item: &Item, began: bool, updates: &mut Vec<SessionUpdate>) {
     let (waits, ended) = match &item.content {
         Content::Approval { request, decision, expired } => {

@@ -52,9 +52,10 @@ fn line(item: &Item) -> Option<Value> {
                     json!({ "type": "file_change", "changes": files(changes), "status": status }),
                 );
             }
-            of_item(
-                json!({ "type": "tool_call", "tool_name": call.name, "arguments": arguments(&call.input), "status": status }),
-            )
+            let arguments = arguments(&call.input);
+            of_item(json!({
+                "type": "tool_call", "tool_name": call.name, "arguments": arguments, "status": status,
+            }))
         }
         Content::Diff { status: of, changes } => {
             of_item(json!({ "type": "file_change", "changes": files(changes), "status": status(*of) }))

@@ -18,8 +18,8 @@ pub(crate) fn approval_waits(agent: &str, request: &ApprovalRequest, reason: &st
         reason => format!(" Its reason: {}", brief(reason, QUOTED)),
     };
     format!(
-        "⏸ {agent} waits for permission {wish}.{reason}\n\nThis app cannot give it. Decide in the web app of Longshore, or with \
-         `longshore approve` or `longshore deny`."
+        "⏸ {agent} waits for permission {wish}.{reason}\n\nThis app cannot give it. Decide in the web app of \
+         Longshore, or with `longshore approve` or `longshore deny`."
     )
 }
 
