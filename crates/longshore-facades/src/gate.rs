@@ -9,12 +9,13 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
-use longshore_model::anchor::{Folders, RepositoryAsk, RepositoryView};
+use longshore_model::anchor::{CommandRun, Folders, RepositoryAsk, RepositoryView};
 use longshore_model::approval::{AnswerAction, Decision};
 use longshore_model::capability::{AgentInfo, ModelInfo};
 use longshore_model::command::{Command, Reply};
 use longshore_model::device::Project;
 use longshore_model::frame::Frame;
+use longshore_model::host_io::HostFault;
 use longshore_model::id::{ApprovalId, QuestionId, Seq, SessionId};
 use longshore_model::info::SessionInfo;
 use longshore_model::session::{KeyedPrompt, PromptName};
@@ -23,7 +24,7 @@ use longshore_model::timeline::Timeline;
 use longshore_model::usage::DayUsage;
 use longshore_session::{
     Change, Counters, HandBack, Hit, Hub, HubError, ImportRequest, ImportedPast, Inbox, Machine, OpenRequest,
-    ResumedAll, SessionFilter, SessionPage, Stats, Subscription, WithRaw,
+    ResumedAll, RunRequest, SessionFilter, SessionPage, Stats, Subscription, WithRaw,
 };
 use serde_json::Value;
 use tokio::sync::broadcast;
@@ -257,6 +258,47 @@ impl Gate {
         let used = self.hub().recent_folders().await?;
         Ok(plain && listed.chain(used).any(|known| known == cwd || known == main))
     }
+
+    /// See [`Hub::read_file`]. It shows more of a machine than the log does, so it is for those who can open a session.
+    pub async fn read_file(
+        &self,
+        session: SessionId,
+        path: String,
+        line: Option<u64>,
+        limit: Option<u64>,
+    ) -> Result<Result<String, HostFault>, GateError> {
+        self.act(Access::Act, self.hub().read_file(session, path, line, limit)).await
+    }
+
+    /// See [`Hub::write_file`].
+    pub async fn write_file(
+        &self,
+        session: SessionId,
+        path: String,
+        content: String,
+    ) -> Result<Result<(), HostFault>, GateError> {
+        self.act(Access::Act, self.hub().write_file(session, path, content)).await
+    }
+
+    /// See [`Hub::run_command`].
+    pub async fn run_command(
+        &self,
+        session: SessionId,
+        request: RunRequest,
+    ) -> Result<Result<CommandRun, HostFault>, GateError> {
+        self.act(Access::Act, self.hub().run_command(session, request)).await
+    }
+
+    /// See [`Hub::put_note_among`].
+    pub async fn put_note_among(
+        &self,
+        folder: &str,
+        name: &str,
+        value: String,
+        most: usize,
+    ) -> Result<(), GateError> {
+        self.act(Access::Act, self.hub().put_note_among(folder, name, value, most)).await
+    }
 }
 
 /// What everyone may who came in.
@@ -279,6 +321,21 @@ impl Gate {
     /// See [`Hub::models`].
     pub async fn models(&self, agent: &str) -> Result<Vec<ModelInfo>, GateError> {
         Ok(self.hub().models(agent).await?)
+    }
+
+    /// See [`Hub::is_work_tree`], for the folders of sessions.
+    pub async fn is_work_tree(&self, cwd: &str) -> bool {
+        self.hub().is_work_tree(cwd).await
+    }
+
+    /// See [`Hub::new_session`].
+    pub fn new_session(&self) -> SessionId {
+        self.hub().new_session()
+    }
+
+    /// See [`Hub::note`].
+    pub async fn note(&self, name: &str) -> Result<Option<String>, GateError> {
+        Ok(self.hub().note(name).await?)
     }
 
     /// See [`Hub::recent_folders`].

@@ -42,6 +42,11 @@ impl HostNames {
         self.origins.contains(&origin).then(|| headers.get(header::ORIGIN))?
     }
 
+    /// The same, and more names.
+    pub(crate) fn and(&self, more: Vec<String>) -> Self {
+        Self::also(self.allowed.iter().cloned().chain(more))
+    }
+
     /// Whether clients may use a name: loopback, an allowed name, or the address at which the connection came
     /// in, which cannot be another site's name.
     fn has(&self, host: &str, here: Option<IpAddr>) -> bool {

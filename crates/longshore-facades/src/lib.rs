@@ -19,10 +19,12 @@
 //! | [`problem`] | errors as `application/problem+json` with stable codes |
 //! | `kernel` | what all facades share: the socket, attaching to a session, asks under foreign ids |
 //! | [`native`] | our own protocol: HTTP, server-sent events, a JSON-RPC socket |
-//! | [`facade`] | the table of client protocols that others wrote |
+//! | [`facade`] | the table of client protocols that others wrote, and their own listeners |
 //! | `token_path` | the token in the path, for clients of those protocols that can send it nowhere else |
 //! | `chunks` | the protocol of Potpie: HTTP with streams of JSON objects |
 //! | [`mobile`] | the app mobile-agent |
+//! | `openagents` | the protocol of the OpenAgents app |
+//! | [`mdns`] | announces a listener on the local network |
 //! | [`callback`] | the route for programs of agents that call back |
 //! | `orbit` | the protocol of Codex Pocket |
 //! | [`metrics`], [`log_tail`] | for Prometheus; the newest lines of the log |
@@ -37,6 +39,7 @@ pub mod intake;
 pub mod key_file;
 pub mod ledger;
 pub mod log_tail;
+pub mod mdns;
 pub mod metrics;
 pub mod mobile;
 pub mod native;
@@ -53,10 +56,11 @@ mod again;
 mod chunks;
 mod file_body;
 mod kernel;
+mod openagents;
 mod orbit;
 mod presence;
 mod stall;
 mod token_path;
 
 pub use router::{App, Setup, SetupError, Storage};
-pub use serve::{serve, serve_callbacks};
+pub use serve::{serve, serve_callbacks, serve_facade};

@@ -9,18 +9,21 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use longshore_model::device::{Device, DeviceMode};
+use longshore_model::id::DeviceId;
 use longshore_session::{Hub, HubError};
 use serde_json::json;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::auth::{Keys, Owner, Throttle};
 use crate::callback::Callbacks;
-use crate::facade::FACADES;
+use crate::facade::{FACADES, FacadeListener};
 use crate::guard::{HostNames, Pages};
 use crate::intake::{self, Intake};
 use crate::kernel::diary::Diary;
 use crate::kernel::uploads::Uploads;
 use crate::mobile::{MobileDoor, ServerKey};
+use crate::openagents::Seats;
 use crate::outgo::Outgo;
 use crate::pair::Codes;
 use crate::presence::Presence;
@@ -103,6 +106,7 @@ pub struct App {
     pub(crate) upload_rate: Arc<Throttle>,
     pub(crate) diary: Arc<Diary>,
     pub(crate) callbacks: Arc<dyn Callbacks>,
+    pub(crate) seats: Arc<Seats>,
 }
 
 impl App {
@@ -138,6 +142,7 @@ impl App {
             addresses: Arc::default(),
             web,
             callbacks: Arc::new(callback::Nobody),
+            seats: Arc::default(),
         })
     }
 
@@ -148,10 +153,30 @@ impl App {
         Self { addresses: addresses.into(), ..self }
     }
 
+    /// Adds names under which clients may reach the hub.
+    #[must_use]
+    pub fn also_named(self, names: Vec<String>) -> Self {
+        let names = self.names.and(names);
+        Self { names: Arc::new(names), ..self }
+    }
+
     /// Adds programs that call back.
     #[must_use]
     pub fn with_callbacks(self, callbacks: Arc<dyn Callbacks>) -> Self {
         Self { callbacks, ..self }
+    }
+
+    /// The device as which the callers of a facade's own listener act. Off, the listener has none, and a device that
+    /// it had is revoked.
+    pub async fn listener_device(
+        &self,
+        listener: &FacadeListener,
+        mode: Option<DeviceMode>,
+    ) -> Result<Option<Device>, Problem> {
+        match mode {
+            Some(mode) => self.keys.device_of_listener(listener.name, listener.label, mode).await.map(Some),
+            None => self.keys.forget_listener(listener.name).await.map(|()| None),
+        }
     }
 
     pub(crate) fn secure(&self) -> bool {
@@ -188,6 +213,11 @@ pub fn router(app: App) -> Router {
 /// The route for programs that call back, and nothing else.
 pub(crate) fn callback_router(app: App) -> Router {
     guarded(callbacks().fallback(async || Problem::no_route()), Pages::Own, app)
+}
+
+/// The routes of a facade's own listener, for callers that all are this device.
+pub(crate) fn facade_router(app: App, listener: &FacadeListener, device: DeviceId) -> Router {
+    guarded(listener.router(&app, device), Pages::Own, app)
 }
 
 fn callbacks() -> Router<App> {

@@ -21,6 +21,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use longshore_model::id::DeviceId;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -28,8 +29,9 @@ use tracing::debug;
 
 pub use crate::berth::CONNECTIONS;
 use crate::berth::{Berth, Berths};
+use crate::facade::FacadeListener;
 use crate::guard::Here;
-use crate::router::{App, callback_router, router};
+use crate::router::{App, callback_router, facade_router, router};
 use crate::stall::WatchedStream;
 
 /// How long a client may be silent between requests, and how long the head of a request may take.
@@ -65,6 +67,17 @@ pub async fn serve(
 /// could not know whom to trust. For a listener on loopback.
 pub async fn serve_callbacks(listener: TcpListener, app: App) -> std::convert::Infallible {
     accept(listener, None, callback_router(app)).await
+}
+
+/// Serves a facade's own listener, without TLS, for callers that all are this device. Its clients know no TLS and no
+/// token.
+pub async fn serve_facade(
+    listener: TcpListener,
+    facade: &FacadeListener,
+    device: DeviceId,
+    app: App,
+) -> std::convert::Infallible {
+    accept(listener, None, facade_router(app, facade, device)).await
 }
 
 async fn accept(

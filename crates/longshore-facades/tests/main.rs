@@ -19,6 +19,7 @@ mod http;
 mod intruders;
 mod keeping;
 mod mobile;
+mod openagents;
 mod orbit_http;
 mod prompts;
 mod push;

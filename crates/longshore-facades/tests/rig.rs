@@ -13,14 +13,15 @@ use longshore_facades::tls::Tls;
 use longshore_facades::{App, Setup, Storage, serve};
 use longshore_log::{MemoryLog, Stores};
 use longshore_model::anchor::{
-    AgentQuestion, Answer, ChangedFile, Folders, FoldersQuery, FromAnchor, GitCommit, GitWorkTree, Launch,
-    Machine, PastCount, Query, RepositoryAsk, RepositoryQuery, RepositoryView, ToAnchor, WorkTreeQuery,
-    WorkTreeStatus,
+    AgentQuestion, Answer, ChangedFile, CommandRun, FileQuery, FileWrite, Folders, FoldersQuery, FromAnchor,
+    GitCommit, GitWorkTree, Launch, Machine, PastCount, Query, RepositoryAsk, RepositoryQuery,
+    RepositoryView, RunQuery, ToAnchor, WorkTreeQuery, WorkTreeStatus,
 };
 use longshore_model::approval::{ApprovalRequest, Decision, QuestionRequest, Subject};
 use longshore_model::capability::{AgentInfo, Capabilities, Mode, ModelInfo};
 use longshore_model::command::AgentCommand;
 use longshore_model::event::{Body, Draft};
+use longshore_model::host_io::{Exit, HostFault};
 use longshore_model::id::{ApprovalId, Context, Ids, ItemId, QuestionId, SessionId, TurnId};
 use longshore_model::lifecycle::{Ready, Sleep, TurnEnd, TurnOutcome};
 use longshore_model::time::Timestamp;
@@ -133,6 +134,20 @@ fn answer(query: &Query) -> Result<Answer, String> {
             Ok(Answer::Folders(Folders { path, parent: None, folders: vec!["boat".to_owned()] }))
         }
         Query::Repository(query) => repository(query),
+        Query::File(FileQuery { path, .. }) => Ok(Answer::File(match path.as_str() {
+            "boat.txt" => Ok("oars\n".to_owned()),
+            "large.txt" => Ok("\u{1}".repeat(200_000)),
+            _ => Err(HostFault::Missing(path.clone())),
+        })),
+        Query::WriteFile(FileWrite { path, .. }) => Ok(Answer::WriteFile(match path.as_str() {
+            "boat.txt" => Ok(()),
+            _ => Err(HostFault::Outside(path.clone())),
+        })),
+        Query::Run(RunQuery { command, arguments, .. }) => {
+            let output = [vec![command.clone()], arguments.clone()].concat().join(" ");
+            let exit = Exit { code: Some(7), signal: None };
+            Ok(Answer::Run(Ok(CommandRun { output, exit, ..CommandRun::default() })))
+        }
         Query::Git(_) | Query::Agent(AgentQuestion::Sessions(_) | AgentQuestion::Messages(_)) => {
             Err("not here".to_owned())
         }

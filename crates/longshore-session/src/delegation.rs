@@ -204,6 +204,7 @@ impl Child<'_> {
             mode: Some(at_most(mode.unwrap_or(parent.mode), parent.mode)),
             mcp_servers: parent.mcp_servers,
             key: None,
+            session: None,
         };
         let child = self.hub.open_child(request, Some(self.parent)).await?.session_id;
         self.hub.tell_parent(self.parent, self.call, ChildNews::Opened { child, agent }).await;

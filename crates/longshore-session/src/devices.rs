@@ -1,5 +1,5 @@
-//! Devices, push subscriptions, notes and projects, which facades keep in the keyring, and usage, which they read from
-//! the catalog.
+//! Devices, push subscriptions and projects, which facades keep in the keyring, and usage, which they read from the
+//! catalog.
 
 use longshore_model::device::{Project, StoredDevice, StoredPush};
 use longshore_model::id::{Context, DeviceId};
@@ -48,21 +48,6 @@ impl Hub {
     /// Deletes a push subscription.
     pub async fn drop_push(&self, endpoint: String) -> Result<(), HubError> {
         Ok(self.inner.keyring.drop_push(endpoint).await?)
-    }
-
-    /// What facades noted under names that begin so, with the names.
-    pub async fn notes(&self, prefix: &str) -> Result<Vec<(String, String)>, HubError> {
-        Ok(self.inner.keyring.notes(prefix).await?)
-    }
-
-    /// Stores a note in place of the earlier one. A name has letters, digits, `-`, `_` and `/`.
-    pub async fn put_note(&self, name: &str, value: String) -> Result<(), HubError> {
-        Ok(self.inner.keyring.put_note(name, value).await?)
-    }
-
-    /// Deletes a note. Returns whether it was there.
-    pub async fn drop_note(&self, name: &str) -> Result<bool, HubError> {
-        Ok(self.inner.keyring.drop_note(name).await?)
     }
 
     /// All projects, in the order of their paths.

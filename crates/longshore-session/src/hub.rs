@@ -87,6 +87,9 @@ pub struct OpenRequest {
     /// A name of this request, unique among all requests of all clients. The same request again returns the session that
     /// the first one opened, also after a restart.
     pub key: Option<String>,
+    /// The id of the session, from [`Hub::new_session`], for protocols that name a session before it is opened. The same
+    /// request again returns the session that the first one opened.
+    pub session: Option<SessionId>,
 }
 
 impl Hub {
@@ -192,6 +195,11 @@ impl Hub {
         self.inner.ask(query).await
     }
 
+    /// An id for a session that is opened later.
+    pub fn new_session(&self) -> SessionId {
+        SessionId::mint(&mut Context { now: now(), ids: &mut lock(&self.inner.ids) })
+    }
+
     /// Opens a session and starts its agent.
     pub async fn open(&self, request: OpenRequest) -> Result<SessionInfo, HubError> {
         self.open_child(request, None).await
@@ -202,8 +210,8 @@ impl Hub {
         request: OpenRequest,
         parent: Option<SessionId>,
     ) -> Result<SessionInfo, HubError> {
-        let OpenRequest { agent, cwd, title, model, effort, mode, mcp_servers, key } = request;
-        let named = key.map(|key| SessionId::of_words(&["opened", &key]));
+        let OpenRequest { agent, cwd, title, model, effort, mode, mcp_servers, key, session } = request;
+        let named = session.or_else(|| key.map(|key| SessionId::of_words(&["opened", &key])));
         if let Some(session) = named
             && let Ok(info) = self.session(session).await
         {
@@ -253,8 +261,7 @@ impl Hub {
         opened: Opened,
         copied: Vec<(Timestamp, Draft)>,
     ) -> Result<SessionInfo, HubError> {
-        let mint = || SessionId::mint(&mut Context { now: now(), ids: &mut lock(&self.inner.ids) });
-        let session = named.unwrap_or_else(mint);
+        let session = named.unwrap_or_else(|| self.new_session());
         let handle = self.wake(session, Seq::ZERO);
         let opened = Box::new(opened);
         self.request(&handle, |reply| FromClient::Open { opened, copied, reply }).await

@@ -59,6 +59,14 @@ impl HubInner {
 
     /// Asks the anchor something that concerns no session.
     pub(crate) async fn ask<Q: AnchorQuery>(self: &Arc<Self>, query: Q) -> Result<Q::Answer, HubError> {
+        self.ask_within(ANSWER_WITHIN, query).await
+    }
+
+    pub(crate) async fn ask_within<Q: AnchorQuery>(
+        self: &Arc<Self>,
+        patience: Duration,
+        query: Q,
+    ) -> Result<Q::Answer, HubError> {
         let query = query.into();
         let anchor = self.anchor.get().ok_or(HubError::NoAnchor)?;
         let id = QueryId::mint(&mut Context { now: now(), ids: &mut lock(&self.ids) });
@@ -71,7 +79,7 @@ impl HubInner {
         }
         let answered = async {
             anchor.send(ToAnchor::Ask { id, query }).await.map_err(|_| HubError::NoAnchor)?;
-            let told = tokio::time::timeout(ANSWER_WITHIN, told).await;
+            let told = tokio::time::timeout(patience, told).await;
             told.map_err(|_| {
                 HubError::Anchor("the machine of the agents did not answer in time; try again".to_owned())
             })?

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use longshore_drivers::discover::AgentSettings;
 use longshore_facades::guard;
+use longshore_model::device::DeviceMode;
 use longshore_model::mcp::{self, McpTransport};
 use serde::Deserialize;
 
@@ -117,6 +118,10 @@ pub struct Config {
     pub insecure_http: bool,
     /// A folder with another web app, which is served instead of the built-in one.
     pub web_dir: Option<PathBuf>,
+    /// What the OpenAgents app may do on a port of its own, without a token; none: there is no such port.
+    pub openagents: Option<DeviceMode>,
+    /// That port; 0 takes a free one.
+    pub openagents_port: u16,
     /// The contact for push services: `mailto:` or `https:`.
     pub push_contact: String,
     /// Whether a commit waits for the disk: `full`, or `normal`, which a power cut may take back.
@@ -159,6 +164,8 @@ impl Default for Config {
             public_url: None,
             insecure_http: false,
             web_dir: None,
+            openagents: None,
+            openagents_port: longshore_facades::facade::OPENAGENTS.port,
             push_contact: "mailto:owner@example.com".to_owned(),
             durability: Durability::Full,
             compact_after_hours: 24,
@@ -207,6 +214,18 @@ impl Config {
                 "`allow_origins` lists `{odd}`, but an origin is like https://app.example or http://localhost:3000: \
                  a scheme, a host, and a port unless it is the usual one"
             );
+        }
+        match env("LONGSHORE_OPENAGENTS").as_deref() {
+            None => {}
+            Some("off") => self.openagents = None,
+            Some(mode) => {
+                let fault = |fault| anyhow!("LONGSHORE_OPENAGENTS: {fault}; `off` turns it off");
+                self.openagents = Some(mode.parse().map_err(fault)?);
+            }
+        }
+        if let Some(port) = env("LONGSHORE_OPENAGENTS_PORT") {
+            let fault = || format!("LONGSHORE_OPENAGENTS_PORT is `{port}`; set it to a port");
+            self.openagents_port = port.parse().with_context(fault)?;
         }
         if let Some(names) = env("LONGSHORE_MCP_ENV") {
             self.mcp_env = names.split(',').map(|name| name.trim().to_owned()).collect();
@@ -304,6 +323,24 @@ mod tests {
         for odd in ["*", "https://app.example/", "app.example"] {
             assert!(config.apply(env(odd)).unwrap_err().to_string().contains(odd), "{odd}");
         }
+    }
+
+    #[test]
+    fn the_app_has_a_port_only_if_somebody_says_so() {
+        let mut config = Config::default();
+        assert_eq!((config.openagents, config.openagents_port), (None, 9099));
+        let text = "openagents = \"read_only\"\nopenagents_port = 0";
+        config = Config::parse(text, Path::new("config.toml")).unwrap();
+        assert_eq!((config.openagents, config.openagents_port), (Some(DeviceMode::ReadOnly), 0));
+        let env = |value: &'static str| {
+            move |name: &str| (name == "LONGSHORE_OPENAGENTS").then(|| value.to_owned())
+        };
+        config.apply(env("full")).unwrap();
+        assert_eq!(config.openagents, Some(DeviceMode::Full));
+        config.apply(env("off")).unwrap();
+        assert_eq!(config.openagents, None);
+        let refused = config.apply(env("on")).unwrap_err().to_string();
+        assert!(refused.contains("LONGSHORE_OPENAGENTS") && refused.contains("approve"), "{refused}");
     }
 
     #[test]

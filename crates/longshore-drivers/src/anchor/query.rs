@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use longshore_model::anchor::{
-    AgentQuestion, Answer, FromAnchor, Machine, ModelsQuery, PastCount, Query, RepositoryQuery,
-    RepositoryView,
+    AgentQuestion, Answer, CommandRun, FromAnchor, Machine, ModelsQuery, PastCount, Query, RepositoryQuery,
+    RepositoryView, RunQuery,
 };
 use longshore_model::capability::ModelInfo;
+use longshore_model::host_io::HostFault;
 use longshore_model::id::QueryId;
 use longshore_model::lifecycle::GitState;
 use tokio::sync::{Mutex, Semaphore, mpsc, oneshot};
@@ -24,6 +25,7 @@ use super::routes::{ProcessId, Route, Routes};
 use super::{AnchorConfig, Deliver};
 use crate::discover::{Versions, VersionsOf};
 use crate::folders;
+use crate::host_io::of_clients;
 use crate::import::Watcher;
 use crate::spec::Agent;
 
@@ -36,6 +38,9 @@ const SHUTTING_DOWN: &str = "shutting down";
 /// The most work trees that git examines at the same time. Many turns may end at the same moment, and too
 /// many `git`s would take the processors away from working agents.
 const LOOKS_AT_ONCE: usize = 2;
+
+/// The most commands of clients at the same time. Further ones are refused.
+const RUNS_AT_ONCE: usize = 4;
 
 /// The channel of an answer.
 type Answered = oneshot::Receiver<Result<Answer, String>>;
@@ -51,6 +56,7 @@ pub(crate) struct Queries {
     models: BTreeMap<String, Remembered>,
     slots: Semaphore,
     looks: Semaphore,
+    runs: Semaphore,
     deliver: Deliver,
 }
 
@@ -64,7 +70,8 @@ impl Queries {
         let models =
             config.agents.iter().map(|agent| (agent.name().to_owned(), Remembered::default())).collect();
         let (slots, looks) = (Semaphore::new(AT_ONCE), Semaphore::new(LOOKS_AT_ONCE));
-        Self { config, first_starts, versions: Arc::default(), watcher, models, slots, looks, deliver }
+        let runs = Semaphore::new(RUNS_AT_ONCE);
+        Self { config, first_starts, versions: Arc::default(), watcher, models, slots, looks, runs, deliver }
     }
 
     /// The agent whose shared process must answer this question, unless the answer is known.
@@ -111,6 +118,16 @@ impl Queries {
             Query::Repository(query) => {
                 self.in_time("git", self.repository(query)).await.map(Answer::Repository)
             }
+            Query::File(query) => {
+                let read = async { Ok(of_clients::read(query).await) };
+                self.in_time("the disk", read).await.map(Answer::File)
+            }
+            Query::WriteFile(query) => {
+                let written = async { Ok(of_clients::write(query).await) };
+                self.in_time("the disk", written).await.map(Answer::WriteFile)
+            }
+            // A command has a deadline of its own.
+            Query::Run(query) => Ok(Answer::Run(self.run(query).await)),
         };
         (self.deliver)(FromAnchor::Answer { id, answer }).await;
     }
@@ -132,6 +149,14 @@ impl Queries {
     async fn repository(&self, query: RepositoryQuery) -> Result<RepositoryView, String> {
         let _look = self.looks.acquire().await.map_err(|_| SHUTTING_DOWN.to_owned())?;
         self.config.git.answer(query.cwd, query.ask).await
+    }
+
+    async fn run(&self, query: RunQuery) -> Result<CommandRun, HostFault> {
+        let Ok(_place) = self.runs.try_acquire() else {
+            let text = format!("{RUNS_AT_ONCE} commands of clients already run; wait for one to end");
+            return Err(HostFault::Busy(text));
+        };
+        of_clients::run(query, self.config.mark.under()).await
     }
 
     async fn answer_of_agent(&self, id: QueryId, question: AgentQuestion, asked: Option<Answered>) {

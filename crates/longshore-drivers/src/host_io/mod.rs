@@ -11,6 +11,7 @@
 //! file may have [`FILE_LIMIT`] bytes.
 
 pub mod files;
+pub(crate) mod of_clients;
 pub mod terminals;
 
 use std::collections::{HashMap, VecDeque};

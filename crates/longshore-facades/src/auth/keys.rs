@@ -21,6 +21,11 @@ use crate::problem::Problem;
 /// How precisely the hub records when a device was last used.
 const SEEN_EVERY_MS: u64 = 60_000;
 
+/// The folder of the notes that name the devices of listeners.
+const LISTENERS: &str = "listener";
+/// How many such notes there may be.
+const MOST_LISTENERS: usize = 64;
+
 /// Stores a new token of the owner for the next start.
 pub type Keep = Box<dyn Fn(&Token) -> std::io::Result<()> + Send + Sync>;
 
@@ -150,6 +155,12 @@ impl Keys {
         if device.revoked_at.is_some() {
             return TokenLookup::Revoked;
         }
+        self.was_seen(device, now);
+        caller(Who::Device(device.clone()))
+    }
+
+    /// Notes that a device uses the hub now.
+    fn was_seen(self: &Arc<Self>, device: &mut Device, now: Timestamp) {
         if device.last_used_at.is_none_or(|last| now.millis_since(last) >= SEEN_EVERY_MS) {
             device.last_used_at = Some(now);
             let (keys, id) = (Arc::clone(self), device.id);
@@ -159,7 +170,51 @@ impl Keys {
                 }
             });
         }
-        caller(Who::Device(device.clone()))
+    }
+
+    /// The caller of a listener whose callers all are this device; none if the device is revoked.
+    pub(crate) fn caller(self: &Arc<Self>, id: DeviceId) -> Option<Caller> {
+        let now = self.hub.now();
+        let mut held = self.held();
+        let rotation = held.rotation;
+        let device = held.devices.values_mut().find(|known| known.id == id && known.revoked_at.is_none())?;
+        self.was_seen(device, now);
+        let who = Who::Device(device.clone());
+        Some(Caller { who, keys: Arc::clone(self), rotation })
+    }
+
+    /// The device of a listener whose callers have no token. It is made once, and from then on it is the same one, also
+    /// if it is revoked: whoever revokes it does not want it back at the next start.
+    pub(crate) async fn device_of_listener(
+        &self,
+        name: &str,
+        label: &str,
+        mode: DeviceMode,
+    ) -> Result<Device, Problem> {
+        let noted = self.hub.note(&format!("{LISTENERS}/{name}")).await?;
+        let known = noted.and_then(|id| id.parse::<DeviceId>().ok());
+        let set = |id| self.change(id, |device, _| device.mode = mode);
+        if let Some(device) = known.and_then(set) {
+            self.write(device.id).await?;
+            return Ok(device);
+        }
+        let (_, device) = self.add(label.to_owned(), mode).await?;
+        self.hub.put_note_among(LISTENERS, name, device.id.to_string(), MOST_LISTENERS).await?;
+        Ok(device)
+    }
+
+    /// Forgets the device of a listener that is off, and revokes it. The next one that is turned on gets a new device.
+    pub(crate) async fn forget_listener(self: &Arc<Self>, name: &str) -> Result<(), Problem> {
+        let name = format!("{LISTENERS}/{name}");
+        let Some(id) = self.hub.note(&name).await?.and_then(|id| id.parse::<DeviceId>().ok()) else {
+            return Ok(());
+        };
+        let is_there = self.held().devices.values().any(|known| known.id == id && known.revoked_at.is_none());
+        if is_there {
+            self.revoke(id).await?;
+        }
+        self.hub.drop_note(&name).await?;
+        Ok(())
     }
 
     /// The hash of the token with this name, if the hub proves that it knows the token. Revoked tokens count

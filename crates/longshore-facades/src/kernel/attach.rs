@@ -48,7 +48,7 @@ impl Gate {
 impl Gate {
     /// Attaches to a session where it was at an earlier moment, which `end` chooses: what followed comes once more.
     /// Returns the whole timeline, too.
-    pub(crate) async fn attach_after(
+    pub(crate) async fn attach_earlier(
         &self,
         session: SessionId,
         end: impl FnOnce(&Timeline) -> Seq + Send,
@@ -59,6 +59,16 @@ impl Gate {
         let subscription = self.subscribe(session, end, WithRaw::No).await?;
         let window = timeline.begun_by(end).window(NEWEST);
         Ok((timeline, Attached { info, follower: Follower { window }, subscription }))
+    }
+
+    /// Attaches to a session whose events up to a seq the client has. The follower knows the session as it is now, and
+    /// what the client missed comes once more.
+    pub(crate) async fn attach_after(&self, session: SessionId, after: Seq) -> Result<Attached, GateError> {
+        let mut window = self.timeline(session).await?.window(NEWEST);
+        let info = self.session(session).await?;
+        let subscription = self.subscribe(session, after, WithRaw::No).await?;
+        window.head = after;
+        Ok(Attached { info, follower: Follower { window }, subscription })
     }
 }
 

@@ -59,11 +59,11 @@ pub(crate) trait Protocol: Send + 'static {
     /// The client attached to a session, for [`Step::Attach`].
     fn attached(&mut self, _attached: &mut Attached, _steps: &mut Steps) {}
 
+    /// The client got everything up to a [`Step::Ping`] with these bytes.
+    fn pong(&mut self, _bytes: &[u8]) {}
+
     /// A followed session has new frames.
     fn frames(&mut self, subscription: &Subscription, frames: &Frames, steps: &mut Steps);
-
-    /// The client has received everything that was sent before [`Step::Ping`] with this payload.
-    fn reached(&mut self, _payload: &[u8]) {}
 
     /// A followed session cannot be followed further.
     fn lost(&mut self, session: SessionId, after: Seq, error: HubError, steps: &mut Steps);
@@ -94,7 +94,7 @@ pub(crate) enum Step {
     Send(String),
     /// Send a text for which there was room, and give the room back afterwards.
     SendHeld(String, OutgoShare),
-    /// Ping the client with this payload: when the client answers, it has received what was sent before.
+    /// Send a ping. The pong says that the client got everything before it, whatever protocol it speaks.
     Ping(Vec<u8>),
     /// Do a call, and then what comes of it. Calls with the same session wait for each other.
     Call(Option<SessionId>, Work),
@@ -124,6 +124,11 @@ impl Steps {
 
     pub(crate) fn send(&mut self, text: impl Into<String>) {
         self.push(Step::Send(text.into()));
+    }
+
+    /// Does these afterwards.
+    pub(crate) fn extend(&mut self, more: Steps) {
+        self.0.extend(more.0);
     }
 
     /// Sends a response, if the client wants one.
@@ -300,8 +305,8 @@ impl<P: Protocol> Link<P> {
             Message::Binary(bytes) => {
                 self.protocol.received(ClientMessage::Binary(bytes), &self.state, &mut steps);
             }
-            Message::Pong(payload) => {
-                self.protocol.reached(payload);
+            Message::Pong(bytes) => {
+                self.protocol.pong(bytes);
                 return Ok(());
             }
             Message::Ping(_) => return Ok(()),
@@ -340,7 +345,7 @@ impl<P: Protocol> Link<P> {
                     self.socket.flush().await.map_err(|_| Over)?;
                     drop(share);
                 }
-                Step::Ping(payload) => self.feed(Message::Ping(Bytes::from(payload))).await?,
+                Step::Ping(bytes) => self.feed(Message::Ping(Bytes::from(bytes))).await?,
                 Step::Call(lane, work) => self.begin(lane, work),
                 Step::Attach(mut attached) => {
                     let mut more = Steps::default();

@@ -78,6 +78,16 @@ impl RpcRequest {
         self.answer(&json!(result).to_string())
     }
 
+    /// The id, if it is a text.
+    pub(crate) fn text_id(&self) -> Option<&str> {
+        self.id.as_ref().and_then(Value::as_str)
+    }
+
+    /// The response with an error that has a number in the client's protocol.
+    pub(crate) fn numbered(&self, code: i32, problem: &Problem) -> Option<String> {
+        self.id.as_ref().map(|id| error(id, code, problem))
+    }
+
     /// The response with an error. JSON-RPC requires a number; the hub's own code is in `data.code`.
     pub(crate) fn problem(&self, problem: &Problem) -> Option<String> {
         let code = match problem.code {

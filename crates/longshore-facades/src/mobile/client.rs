@@ -221,7 +221,7 @@ impl MobileClient {
             return Ok(());
         }
         let end = |timeline: &Timeline| self.end_of(session, beginning, timeline);
-        let (timeline, attached) = self.gate.attach_after(session, end).await?;
+        let (timeline, attached) = self.gate.attach_earlier(session, end).await?;
         if let Beginning::History = beginning {
             let end = attached.subscription.cursor();
             let missed = self.missed(session, end, timeline.head).await?;

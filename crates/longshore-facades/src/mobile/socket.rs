@@ -249,7 +249,7 @@ impl Protocol for MobileSocket {
         }
     }
 
-    fn reached(&mut self, payload: &[u8]) {
+    fn pong(&mut self, payload: &[u8]) {
         let Ok(number) = <[u8; 8]>::try_from(payload).map(u64::from_be_bytes) else { return };
         let arrived = self.pings.iter().take_while(|(ping, ..)| *ping <= number).count();
         for (_, session, seq) in self.pings.drain(..arrived) {

@@ -18,9 +18,9 @@ use crate::mcp::McpServer;
 use crate::time::Timestamp;
 
 pub use query::{
-    AgentQuestion, AgentsQuery, AnchorQuery, Answer, Folders, FoldersQuery, GitQuery, Machine, MessagesQuery,
-    ModelsQuery, NativeMessages, NativeSession, NativeSessions, PastCount, PastQuery, Query, RecordSizeQuery,
-    SessionsQuery, WorkTreeQuery,
+    AgentQuestion, AgentsQuery, AnchorQuery, Answer, CommandRun, FileQuery, FileWrite, Folders, FoldersQuery,
+    GitQuery, Machine, MessagesQuery, ModelsQuery, NativeMessages, NativeSession, NativeSessions, PastCount,
+    PastQuery, Query, RecordSizeQuery, RunQuery, SessionsQuery, WorkTreeQuery,
 };
 pub use repository::{
     ChangedFile, GitCommit, GitWorkTree, RepositoryAsk, RepositoryQuery, RepositoryView, WorkTreeStatus,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::repository::{RepositoryQuery, RepositoryView};
 use crate::capability::{AgentInfo, ModelInfo};
 use crate::event::{AgentName, Raw};
+use crate::host_io::{Exit, HostFault};
 use crate::lifecycle::{GitState, NativeId};
 use crate::time::Timestamp;
 
@@ -94,6 +95,63 @@ pub struct Folders {
     pub parent: Option<String>,
     /// The names of the subfolders, in order, without hidden folders.
     pub folders: Vec<String>,
+}
+
+/// What is in this text file of a work tree? A client asks, not an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FileQuery {
+    /// The work tree. The file must be inside of it, also through links.
+    pub root: String,
+    /// The path of the file.
+    pub path: String,
+    /// The first line, from 1.
+    pub line: Option<u64>,
+    /// How many lines.
+    pub limit: Option<u64>,
+}
+
+/// Write this text file of a work tree, and create its folders. A client asks, not an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FileWrite {
+    /// The work tree. The file must be inside of it, also through links.
+    pub root: String,
+    /// The path of the file.
+    pub path: String,
+    /// The whole content.
+    pub content: String,
+}
+
+/// Run this command in a work tree, and end it with all that it started when its time is over. A client asks,
+/// not an agent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunQuery {
+    /// The work tree.
+    pub root: String,
+    /// A program, or a shell line if there are no arguments.
+    pub command: String,
+    /// The arguments.
+    pub arguments: Vec<String>,
+    /// Additional environment variables.
+    pub env: Vec<(String, String)>,
+    /// The folder, inside of the work tree; none for the work tree itself.
+    pub cwd: Option<String>,
+    /// How many bytes of the output to keep: the last ones.
+    pub keep: u64,
+    /// How long the command may take, in milliseconds.
+    pub within_ms: u64,
+}
+
+/// A command that a client ran.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CommandRun {
+    /// The end of the output.
+    pub output: String,
+    /// Whether the beginning of the output is left out.
+    pub truncated: bool,
+    /// How the command ended.
+    pub exit: Exit,
+    /// Whether the command was ended because its time was over.
+    pub overdue: bool,
 }
 
 /// Which models does this agent have?
@@ -246,6 +304,9 @@ vocabulary! {
         RecordSize: RecordSizeQuery => Option<u64>,
         Folders: FoldersQuery => Folders,
         Repository: RepositoryQuery => RepositoryView,
+        File: FileQuery => Result<String, HostFault>,
+        WriteFile: FileWrite => Result<(), HostFault>,
+        Run: RunQuery => Result<CommandRun, HostFault>,
     }
     agent {
         Models: ModelsQuery => Vec<ModelInfo>,
@@ -266,6 +327,7 @@ mod tests {
             PastQuery {}.into(),
             FoldersQuery::default().into(),
             ModelsQuery { agent: "codex".into(), anew: true }.into(),
+            RunQuery { command: "ls".to_owned(), ..RunQuery::default() }.into(),
         ];
         for query in queries {
             let json = serde_json::to_string(&query).unwrap();
@@ -276,6 +338,9 @@ mod tests {
             Answer::Models(Vec::new()),
             Answer::RecordSize(Some(7)),
             Answer::WorkTree(None),
+            Answer::File(Err(HostFault::Missing("a".to_owned()))),
+            Answer::WriteFile(Ok(())),
+            Answer::Run(Ok(CommandRun { output: "x".to_owned(), ..CommandRun::default() })),
         ];
         for answer in answers {
             let json = serde_json::to_string(&answer).unwrap();

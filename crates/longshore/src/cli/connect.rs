@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::exit::Fault;
+use super::own_listener::OpenDoor;
 use super::terminal::note;
 use super::{home, link, start, token_file};
 use crate::client::{Client, NotOurHub, Unreachable};
@@ -42,6 +43,9 @@ pub(super) struct Running {
     /// Where others reach it, the best one first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) others: Vec<String>,
+    /// Where clients without a token are let in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) openagents: Option<OpenDoor>,
 }
 
 impl Running {

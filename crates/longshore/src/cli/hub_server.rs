@@ -10,6 +10,7 @@ use longshore_drivers::anchor::{Anchor, AnchorConfig, GitReader};
 use longshore_drivers::import::WatchPast;
 use longshore_drivers::transport::socket::CallbackRegistry;
 use longshore_facades::auth::Owner;
+use longshore_facades::facade::OPENAGENTS;
 use longshore_facades::guard::HostNames;
 use longshore_facades::mobile::ServerKey;
 use longshore_facades::push::{Outlet, Vapid};
@@ -19,12 +20,14 @@ use longshore_log::{LogError, MemoryLog, SqliteLog, Stores};
 use longshore_model::mcp::{self, McpServer, McpTransport};
 use longshore_session::Hub;
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 use super::called_back::CalledBack;
 use super::connect::Running;
 use super::exit::Fault;
 use super::home;
 use super::listen::{self, CHOOSE_ADDRESS, HubAddresses};
+use super::own_listener::OwnListener;
 use super::private;
 use super::verified;
 use crate::config::{Config, Places};
@@ -40,6 +43,8 @@ pub(super) struct HubServer {
     pub(super) tls: Option<Tls>,
     anchor: Anchor,
     listener: TcpListener,
+    /// The listener for clients without a token, if there is one.
+    open_door: Option<OwnListener>,
     /// What it says of itself to other verbs.
     note: PathBuf,
 }
@@ -115,10 +120,16 @@ impl HubServer {
         };
         let app = App::open(hub.clone(), setup).await?;
         let app = app.reached_at(place.others.clone()).with_callbacks(callbacks);
+        let at = SocketAddr::new(address.ip(), config.openagents_port);
+        let open_door = OwnListener::open(OPENAGENTS, config.openagents, at, &app).await?;
+        let app = match &open_door {
+            Some(open_door) => app.also_named(open_door.host_names()),
+            None => app,
+        };
         if let Some(door) = door {
             tokio::spawn(serve_callbacks(door, app.clone()));
         }
-        Ok(Self { hub, app, place, tls, anchor, listener, note: places.running() })
+        Ok(Self { hub, app, place, tls, anchor, listener, open_door, note: places.running() })
     }
 
     /// Says where it is to other verbs, in the data folder.
@@ -130,6 +141,7 @@ impl HubServer {
             fingerprint: self.tls.as_ref().map(|tls| tls.fingerprint.clone()),
             authority: self.tls.as_ref().and_then(|tls| Some(tls.authority.as_ref()?.fingerprint.clone())),
             others: self.place.others.clone(),
+            openagents: self.open_door.as_ref().map(|open_door| open_door.door.clone()),
         };
         private::put(&self.note, &serde_json::to_vec(&running)?)
             .with_context(|| format!("cannot save the address of the hub in {}", self.note.display()))?;
@@ -142,7 +154,12 @@ impl HubServer {
         stop: impl Future<Output = ()> + Send + 'static,
         stopping: impl FnOnce(),
     ) -> Result<()> {
+        let mut tasks = JoinSet::new();
+        if let Some(open_door) = self.open_door {
+            open_door.serve(self.app.clone(), &mut tasks);
+        }
         let served = serve(self.listener, self.app, stop).await;
+        drop(tasks);
         stopping();
         self.anchor.shutdown().await;
         self.hub.settle().await;

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use longshore_facades::auth::PROVABLE;
 use longshore_facades::tls::Tls;
+use longshore_model::device::DeviceMode;
 use serde::{Deserialize, Serialize};
 
 use super::exit::Fault;
@@ -43,6 +44,9 @@ pub(super) struct Listen {
     /// Serve the web app of this folder instead of the built-in one
     #[arg(long, value_name = "DIR")]
     web_dir: Option<std::path::PathBuf>,
+    /// Let the OpenAgents app in at port 9099, without a token: read_only, approve or full
+    #[arg(long, value_name = "MODE")]
+    openagents: Option<DeviceMode>,
 }
 
 impl Listen {
@@ -56,6 +60,7 @@ impl Listen {
         config.public_url = self.public_url.or(config.public_url.take());
         config.insecure_http |= self.insecure_http;
         config.web_dir = self.web_dir.or(config.web_dir.take());
+        config.openagents = self.openagents.or(config.openagents);
     }
 
     /// Notes it for verbs that start the hub by the way: whoever found it here, as a paired phone did, finds it here again.
@@ -210,7 +215,7 @@ fn host_of(url: &str) -> Option<String> {
 
 /// The addresses with which this machine would go out: into the world, and into a tailnet where it is in one. Bridges of
 /// containers are not among them, since nothing goes out there. Nothing is sent for that.
-fn addresses_in_networks(with_v6: bool) -> Vec<IpAddr> {
+pub(super) fn addresses_in_networks(with_v6: bool) -> Vec<IpAddr> {
     // Addresses for documents, where nobody is, and the one that every tailnet has.
     let toward: [IpAddr; 3] = [
         Ipv4Addr::new(192, 0, 2, 1).into(),

@@ -29,6 +29,7 @@ mod live;
 mod ls;
 mod model;
 mod open;
+mod own_listener;
 mod pair;
 mod private;
 mod project;

@@ -35,6 +35,9 @@ pub(super) fn welcome(running: &Running, links: &Links, stop: &str) -> String {
     if let Some(authority) = &running.authority {
         told += &for_stdout(&format!("  trust     {}/ca.pem, SHA-256 {authority}\n", running.url));
     }
+    if let Some(door) = &running.openagents {
+        told += &for_stdout(&format!("  open door {} for the OpenAgents app: {}\n", door.url, door.words()));
+    }
     told += "  try it    longshore run codex \"what is in this folder?\"\n";
     told + "  stop it   " + stop
 }

@@ -78,6 +78,9 @@ async fn hub() -> (Hub, String) {
         outlet: Outlet::Loopback,
         tls: None,
         web: &[],
+        web_dir: None,
+        storage: Storage::default(),
+        mobile_key: ServerKey::fleeting().unwrap(),
     };
     let app = App::open(hub.clone(), setup).await.unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

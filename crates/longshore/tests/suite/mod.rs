@@ -25,6 +25,7 @@ mod mcp;
 mod mobile;
 mod models;
 mod one_task;
+mod openagents;
 mod orbit_http;
 mod outside;
 mod owner_token;

@@ -40,7 +40,8 @@ pub(super) async fn open(gate: Gate, params: OpenParams) -> Result<SessionInfo, 
         // The check comes before the session exists, so that a refused prompt leaves no empty session behind.
         check::first_prompt(&gate, &agent, prompt).await?;
     }
-    let opened = gate.open(OpenRequest { agent, cwd, title, model, effort, mode, mcp_servers, key }).await?;
+    let request = OpenRequest { agent, cwd, title, model, effort, mode, mcp_servers, key, session: None };
+    let opened = gate.open(request).await?;
     match prompt {
         Some(prompt) => command(&gate, opened.session_id, Command::Prompt(prompt)).await,
         None => Ok(opened),
