@@ -5,9 +5,9 @@ use axum::extract::State;
 use axum::middleware;
 use axum::response::Response;
 
-use crate::auth;
 use crate::problem::Problem;
 use crate::router::App;
+use crate::{auth, orbit};
 
 /// A client protocol that others wrote.
 pub struct Facade {
@@ -22,7 +22,7 @@ pub struct Facade {
 }
 
 /// All facades.
-pub const FACADES: &[Facade] = &[];
+pub const FACADES: &[Facade] = &[orbit::FACADE];
 
 impl Facade {
     pub(crate) fn routes(&'static self, app: &App) -> Router<App> {

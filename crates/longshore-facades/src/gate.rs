@@ -16,6 +16,7 @@ use longshore_model::command::{Command, Reply};
 use longshore_model::frame::Frame;
 use longshore_model::id::{ApprovalId, QuestionId, Seq, SessionId};
 use longshore_model::info::SessionInfo;
+use longshore_model::time::Timestamp;
 use longshore_model::timeline::Timeline;
 use longshore_model::usage::DayUsage;
 use longshore_session::{
@@ -219,6 +220,11 @@ impl Gate {
 
 /// What everyone may who came in.
 impl Gate {
+    /// The time of the hub.
+    pub fn now(&self) -> Timestamp {
+        self.hub().now()
+    }
+
     /// See [`Hub::machines`].
     pub async fn machines(&self) -> Result<Vec<Machine>, GateError> {
         Ok(self.hub().machines().await?)

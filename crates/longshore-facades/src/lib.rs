@@ -20,6 +20,7 @@
 //! | `kernel` | what all facades share: the socket, attaching to a session, asks under foreign ids |
 //! | [`native`] | our own protocol: HTTP, server-sent events, a JSON-RPC socket |
 //! | [`facade`] | the table of client protocols that others wrote |
+//! | `orbit` | the server of Codex Pocket |
 //! | [`callback`] | the route for programs of agents that call back |
 //! | [`metrics`] | Prometheus |
 
@@ -45,6 +46,7 @@ pub mod web;
 
 mod again;
 mod kernel;
+mod orbit;
 mod presence;
 mod stall;
 
