@@ -17,6 +17,7 @@ mod hostile;
 mod http;
 mod intruders;
 mod keeping;
+mod orbit;
 mod prompts;
 mod push;
 mod rig;

@@ -1,0 +1,7 @@
+//! Codex Pocket over real sockets.
+
+mod access;
+mod history;
+mod pocket;
+mod screen;
+mod turns;
