@@ -325,7 +325,7 @@ fn is_blank(item: &ThreadItem<'_>) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::path::Path;
 
     use longshore_model::session::Session;
@@ -344,16 +344,16 @@ mod tests {
         std::fs::read_dir(folder).unwrap().map(|entry| read(entry.unwrap().path())).collect()
     }
 
-    fn info(events: &[Event]) -> SessionInfo {
+    pub(in super::super) fn info(events: &[Event]) -> SessionInfo {
         Session::fold(events).unwrap().info()
     }
 
-    fn hear(screen: &mut Screen, texts: Vec<String>) {
+    pub(in super::super) fn hear(screen: &mut Screen, texts: Vec<String>) {
         texts.iter().for_each(|text| screen.hear(&serde_json::from_str(text).unwrap()));
     }
 
     /// What a client is shown that reads the thread at this moment.
-    fn joined(events: &[Event]) -> (ThreadFeed, Screen) {
+    pub(in super::super) fn joined(events: &[Event]) -> (ThreadFeed, Screen) {
         let mut follower = Follower::default();
         for event in events {
             follower.apply(event);

@@ -36,5 +36,7 @@ pub(crate) const FACADE: Facade =
     Facade { name: "orbit", private: routes::private, open: routes::open, problem: faults::problem };
 
 #[cfg(test)]
+mod recorded;
+#[cfg(test)]
 #[path = "../../tests/orbit/screen.rs"]
 mod screen;
