@@ -22,6 +22,7 @@ mod llama;
 mod mcp;
 mod models;
 mod one_task;
+mod orbit;
 mod outside;
 mod owner_token;
 mod past;
