@@ -2,7 +2,7 @@
 
 use longshore_model::command::{Attachment, AttachmentSource};
 
-use super::faults::Fault;
+use super::faults::OrbitFault;
 use super::wire::PromptImage;
 
 /// A picture of a prompt as an attachment: its content from a `data:` address.
@@ -10,8 +10,8 @@ pub(super) fn attachment_of(
     path: Option<&str>,
     url: Option<&str>,
     mime: Option<&str>,
-) -> Result<Attachment, Fault> {
-    let refused = |what: &str| Fault::params(format!("the picture cannot be attached: {what}"));
+) -> Result<Attachment, OrbitFault> {
+    let refused = |what: &str| OrbitFault::params(format!("the picture cannot be attached: {what}"));
     let inside = url.or(path).and_then(|address| address.strip_prefix("data:"));
     let Some((head, data)) = inside.and_then(|inside| inside.split_once(',')) else {
         let name = path.or(url).unwrap_or("nothing");
@@ -30,7 +30,7 @@ pub(super) fn attachment_of(
 }
 
 /// All pictures of a prompt, with their names.
-pub(super) fn attachments(images: &[PromptImage]) -> Result<Vec<Attachment>, Fault> {
+pub(super) fn attachments(images: &[PromptImage]) -> Result<Vec<Attachment>, OrbitFault> {
     let one = |image: &PromptImage| {
         let attachment = attachment_of(image.path.as_deref(), image.url.as_deref(), image.mime.as_deref())?;
         Ok(Attachment { name: image.filename.clone(), ..attachment })

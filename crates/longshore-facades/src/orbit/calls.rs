@@ -9,7 +9,7 @@ use longshore_session::{HubError, OpenRequest, PAGE_BYTES, SessionFilter};
 use serde_json::{Value, json};
 
 use super::attachments::attachments;
-use super::faults::{Fault, NO_FOLDERS};
+use super::faults::{NO_FOLDERS, OrbitFault};
 use super::requests::ThreadRequest;
 use super::wire::{
     InterruptParams, ListDirsParams, PromptImage, PromptInput, ThreadListParams, ThreadStartParams,
@@ -37,33 +37,33 @@ pub(super) struct ThreadCall {
 }
 
 /// The result of a call.
-struct Answer {
+struct ThreadAnswer {
     json: String,
     share: Option<OutgoShare>,
     attached: Option<Box<Attached>>,
 }
 
-impl From<Value> for Answer {
+impl From<Value> for ThreadAnswer {
     fn from(value: Value) -> Self {
         Self { json: value.to_string(), share: None, attached: None }
     }
 }
 
 /// Why a call failed, before it is known in which words to say so.
-enum Failure {
+enum ThreadFailure {
     Gate(GateError),
-    Fault(Fault),
+    OrbitFault(OrbitFault),
 }
 
-impl From<GateError> for Failure {
+impl From<GateError> for ThreadFailure {
     fn from(error: GateError) -> Self {
-        Failure::Gate(error)
+        ThreadFailure::Gate(error)
     }
 }
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
-        Failure::Fault(fault)
+impl From<OrbitFault> for ThreadFailure {
+    fn from(fault: OrbitFault) -> Self {
+        ThreadFailure::OrbitFault(fault)
     }
 }
 
@@ -73,7 +73,7 @@ impl ThreadCall {
         let Self { id, method, key, request, followed } = self;
         let mut steps = Steps::default();
         match answer(&gate, key, request, followed).await {
-            Ok(Answer { json, share, attached }) => {
+            Ok(ThreadAnswer { json, share, attached }) => {
                 if let Some(id) = id {
                     let text = format!("{{\"id\":{id},\"result\":{json}}}");
                     steps.push(match share {
@@ -83,8 +83,10 @@ impl ThreadCall {
                 }
                 attached.into_iter().for_each(|attached| steps.push(Step::Attach(attached)));
             }
-            Err(Failure::Gate(error)) => steps.send(Fault::of_gate(error, &method).text(id.as_ref())),
-            Err(Failure::Fault(fault)) => steps.send(fault.text(id.as_ref())),
+            Err(ThreadFailure::Gate(error)) => {
+                steps.send(OrbitFault::of_gate(error, &method).text(id.as_ref()))
+            }
+            Err(ThreadFailure::OrbitFault(fault)) => steps.send(fault.text(id.as_ref())),
         }
         steps
     }
@@ -95,9 +97,9 @@ async fn answer(
     key: Option<String>,
     request: ThreadRequest,
     followed: bool,
-) -> Result<Answer, Failure> {
+) -> Result<ThreadAnswer, ThreadFailure> {
     if key.as_ref().is_some_and(|key| key.len() > KEY_BYTES) {
-        return Err(Fault::params(format!("`clientRequestId` is longer than {KEY_BYTES} bytes")).into());
+        return Err(OrbitFault::params(format!("`clientRequestId` is longer than {KEY_BYTES} bytes")).into());
     }
     Ok(match request {
         ThreadRequest::List(params) => list(gate, params).await?.into(),
@@ -136,7 +138,7 @@ async fn answer(
     })
 }
 
-fn pictures(images: Vec<&PromptImage>) -> Result<Vec<Attachment>, Fault> {
+fn pictures(images: Vec<&PromptImage>) -> Result<Vec<Attachment>, OrbitFault> {
     images
         .into_iter()
         .map(std::slice::from_ref)
@@ -146,7 +148,7 @@ fn pictures(images: Vec<&PromptImage>) -> Result<Vec<Attachment>, Fault> {
 }
 
 /// Archived threads are in the list too: the client has a filter for them.
-async fn list(gate: &Gate, params: ThreadListParams) -> Result<Value, Failure> {
+async fn list(gate: &Gate, params: ThreadListParams) -> Result<Value, ThreadFailure> {
     let ThreadListParams { cursor, limit, archived } = params;
     let filter = SessionFilter { archived, limit: limit.unwrap_or(ROWS), cursor, ..SessionFilter::default() };
     let page = gate.sessions(filter).await?;
@@ -154,14 +156,14 @@ async fn list(gate: &Gate, params: ThreadListParams) -> Result<Value, Failure> {
     Ok(json!({ "data": rows, "nextCursor": page.next }))
 }
 
-async fn row(gate: &Gate, session: SessionId) -> Result<Value, Failure> {
+async fn row(gate: &Gate, session: SessionId) -> Result<Value, ThreadFailure> {
     let info = gate.session(session).await?;
     Ok(json!({ "thread": threads::thread(&info, Vec::new()) }))
 }
 
 /// The whole thread. A connection that follows it begins anew at the same moment, so that nothing is missing between the
 /// history and what follows: what the history has already, the client gets once more under the same ids.
-async fn history(gate: &Gate, session: SessionId, followed: bool) -> Result<Answer, Failure> {
+async fn history(gate: &Gate, session: SessionId, followed: bool) -> Result<ThreadAnswer, ThreadFailure> {
     let (account, mut known) = (gate.outgo(), 0);
     loop {
         let mut share = account.room(known).await;
@@ -173,7 +175,7 @@ async fn history(gate: &Gate, session: SessionId, followed: bool) -> Result<Answ
         let turns = dialect::turns(newest(&timeline.items));
         let json = json!({ "thread": threads::thread(&info, turns) }).to_string();
         if share.resize(json.len()) {
-            return Ok(Answer { json, share: Some(share), attached });
+            return Ok(ThreadAnswer { json, share: Some(share), attached });
         }
         known = json.len();
     }
@@ -190,7 +192,7 @@ pub(super) fn newest(items: &[Item]) -> &[Item] {
     &items[items.len() - fits.count()..]
 }
 
-async fn start(gate: &Gate, params: ThreadStartParams, key: Option<String>) -> Result<Value, Failure> {
+async fn start(gate: &Gate, params: ThreadStartParams, key: Option<String>) -> Result<Value, ThreadFailure> {
     let ThreadStartParams { cwd, approval_policy, sandbox, provider, model } = params;
     let agents = gate.agents().await?;
     let wanted = provider.as_deref().map(threads::agent_of);
@@ -200,7 +202,7 @@ async fn start(gate: &Gate, params: ThreadStartParams, key: Option<String>) -> R
     };
     let name = agent.map(|agent| agent.name.to_string()).or(wanted.map(str::to_owned));
     let agent_name =
-        name.ok_or_else(|| Fault::params("no agent is installed; `longshore agents` says how to"))?;
+        name.ok_or_else(|| OrbitFault::params("no agent is installed; `longshore agents` says how to"))?;
     let can = agent.map(|agent| &agent.capabilities);
     let modes = can.map(|can| can.modes.as_slice()).unwrap_or_default();
     let request = OpenRequest {
@@ -242,7 +244,7 @@ async fn at_home(gate: &Gate, cwd: String) -> Result<String, GateError> {
 }
 
 /// Makes the changes that a prompt brings along.
-async fn set(gate: &Gate, params: &TurnStartParams) -> Result<(), Failure> {
+async fn set(gate: &Gate, params: &TurnStartParams) -> Result<(), ThreadFailure> {
     let (session, info) = (params.thread_id, gate.session(params.thread_id).await?);
     let sandbox = params.sandbox_policy.as_ref().map(|policy| policy.kind.as_str());
     let collaboration = params.collaboration_mode.as_ref().map(|mode| mode.mode.as_str());
@@ -268,7 +270,7 @@ async fn prompt(
     text: String,
     attachments: Vec<Attachment>,
     key: Option<String>,
-) -> Result<Value, Failure> {
+) -> Result<Value, ThreadFailure> {
     let prompt = Prompt { text, attachments, key, when: When::Queue };
     match gate.command(session, Command::Prompt(prompt)).await? {
         Reply::Prompted { turn, .. } => {
@@ -279,7 +281,7 @@ async fn prompt(
 }
 
 /// Stops the turn that the client saw. If another one runs by now, somebody else began it.
-async fn interrupt(gate: &Gate, params: InterruptParams) -> Result<Value, Failure> {
+async fn interrupt(gate: &Gate, params: InterruptParams) -> Result<Value, ThreadFailure> {
     let InterruptParams { thread_id, turn_id } = params;
     let is_over = |info: &SessionInfo, turn: TurnId| {
         info.turn != Some(turn) && info.queue.iter().all(|next| next.turn != turn)
@@ -296,7 +298,7 @@ async fn interrupt(gate: &Gate, params: InterruptParams) -> Result<Value, Failur
 }
 
 /// The models of the usual agent, and those that are known of the others.
-async fn models(gate: &Gate) -> Result<Value, Failure> {
+async fn models(gate: &Gate) -> Result<Value, ThreadFailure> {
     let agents = gate.agents().await?;
     let first = usual(&agents).map(|agent| agent.name.clone());
     let asked = match &first {
@@ -328,7 +330,7 @@ async fn models(gate: &Gate) -> Result<Value, Failure> {
     Ok(json!({ "data": rows }))
 }
 
-async fn folders(gate: &Gate, params: ListDirsParams) -> Result<Value, Failure> {
+async fn folders(gate: &Gate, params: ListDirsParams) -> Result<Value, ThreadFailure> {
     let path = Some(params.path).filter(|path| !path.trim().is_empty());
     match gate.folders(path).await {
         Ok(found) => {
@@ -336,6 +338,6 @@ async fn folders(gate: &Gate, params: ListDirsParams) -> Result<Value, Failure> 
             Ok(json!({ "dirs": found.folders, "parent": parent, "current": found.path }))
         }
         Err(error @ GateError::Denied(_)) => Err(error.into()),
-        Err(GateError::Hub(error)) => Err(Fault { code: NO_FOLDERS, message: error.to_string() }.into()),
+        Err(GateError::Hub(error)) => Err(OrbitFault { code: NO_FOLDERS, message: error.to_string() }.into()),
     }
 }

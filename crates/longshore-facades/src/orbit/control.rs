@@ -17,7 +17,7 @@ pub(super) const PONG: &str = "{\"type\":\"pong\"}";
 const NAMED_WITHIN: Duration = Duration::from_secs(2);
 
 #[derive(Serialize)]
-struct Hello<'a> {
+struct OrbitHello<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     ts: String,
@@ -25,7 +25,7 @@ struct Hello<'a> {
 }
 
 #[derive(Serialize)]
-struct AnchorAuth {
+struct OrbitAuth {
     #[serde(rename = "type")]
     kind: &'static str,
     status: &'static str,
@@ -36,15 +36,15 @@ struct AnchorAuth {
 }
 
 #[derive(Serialize)]
-struct Anchors {
+struct OrbitAnchors {
     #[serde(rename = "type")]
     kind: &'static str,
-    anchors: Vec<Anchor>,
+    anchors: Vec<OrbitAnchor>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Anchor {
+struct OrbitAnchor {
     id: String,
     hostname: String,
     platform: &'static str,
@@ -57,7 +57,7 @@ fn text(message: &impl Serialize) -> String {
 
 /// The first words of a connection.
 pub(super) fn hello(gate: &Gate) -> String {
-    text(&Hello { kind: "orbit.hello", ts: gate.now().to_string(), role: "client" })
+    text(&OrbitHello { kind: "orbit.hello", ts: gate.now().to_string(), role: "client" })
 }
 
 /// Whether the agents are logged in.
@@ -66,7 +66,7 @@ pub(super) async fn anchor_auth(gate: Gate) -> Steps {
     let auth = match asked {
         Ok(Ok(agents)) => auth_of(&agents),
         Ok(Err(_)) | Err(_) => {
-            AnchorAuth { kind: "orbit.anchor-auth", status: "unknown", code: None, message: None }
+            OrbitAuth { kind: "orbit.anchor-auth", status: "unknown", code: None, message: None }
         }
     };
     let mut steps = Steps::default();
@@ -75,17 +75,17 @@ pub(super) async fn anchor_auth(gate: Gate) -> Steps {
 }
 
 /// The client warns only when no agent could work.
-fn auth_of(agents: &[AgentInfo]) -> AnchorAuth {
+fn auth_of(agents: &[AgentInfo]) -> OrbitAuth {
     let mut installed = agents.iter().filter(|agent| agent.path.is_some());
     let usual = super::calls::usual(agents);
     match usual.filter(|_| installed.all(|agent| agent.logged_in == Some(false))) {
-        Some(agent) => AnchorAuth {
+        Some(agent) => OrbitAuth {
             kind: "orbit.anchor-auth",
             status: "invalid",
             code: Some(agent.name.to_string()),
             message: agent.login.as_ref().map(|login| format!("run `{login}`")),
         },
-        None => AnchorAuth { kind: "orbit.anchor-auth", status: "ok", code: None, message: None },
+        None => OrbitAuth { kind: "orbit.anchor-auth", status: "ok", code: None, message: None },
     }
 }
 
@@ -98,36 +98,39 @@ pub(super) async fn anchors(gate: Gate) -> Steps {
     };
     let (connected_at, platform) =
         (gate.now().to_string(), if cfg!(target_os = "macos") { "darwin" } else { "linux" });
-    let anchor = |name: String| Anchor {
+    let anchor = |name: String| OrbitAnchor {
         id: name.clone(),
         hostname: name,
         platform,
         connected_at: connected_at.clone(),
     };
     let mut steps = Steps::default();
-    steps.send(text(&Anchors { kind: "orbit.anchors", anchors: names.into_iter().map(anchor).collect() }));
+    steps.send(text(&OrbitAnchors {
+        kind: "orbit.anchors",
+        anchors: names.into_iter().map(anchor).collect(),
+    }));
     steps
 }
 
 /// What a client wants of its pushes.
-pub(super) enum PushRequest {
+pub(super) enum OrbitPush {
     Subscribe { endpoint: String, p256dh: String, auth: String },
     Unsubscribe { endpoint: Option<String> },
     Test,
 }
 
 /// Does it. Only a fault has an answer.
-pub(super) async fn push(gate: Gate, request: PushRequest) -> Steps {
+pub(super) async fn push(gate: Gate, request: OrbitPush) -> Steps {
     let (push, device) = (&gate.app().push, gate.caller().device());
     let done = match request {
-        PushRequest::Subscribe { endpoint, p256dh, auth } => {
+        OrbitPush::Subscribe { endpoint, p256dh, auth } => {
             let keys = PushKeys { p256dh, auth };
             push.subscribe(device, PushSubscription { endpoint, keys }).await
         }
-        PushRequest::Unsubscribe { endpoint } => {
+        OrbitPush::Unsubscribe { endpoint } => {
             push.unsubscribe(device, endpoint.as_deref()).await.map_err(Problem::from)
         }
-        PushRequest::Test => push.test(device).await.map(drop),
+        OrbitPush::Test => push.test(device).await.map(drop),
     };
     let mut steps = Steps::default();
     done.err().into_iter().for_each(|problem| steps.send(orbit_error(&problem.title, None)));

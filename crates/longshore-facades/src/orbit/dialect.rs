@@ -33,10 +33,10 @@ impl ThreadFeed {
 
     /// Folds an event, and returns what it changes for the client.
     pub(super) fn apply(&mut self, event: &Event) -> Vec<String> {
-        let mut told = Told { thread: self.thread, home: &self.home, frames: Vec::new() };
+        let mut writer = FrameWriter { thread: self.thread, home: &self.home, frames: Vec::new() };
         if let (Body::TurnStarted { .. }, Some(turn)) = (&event.body, event.turn) {
             self.turn = Some(turn);
-            told.turn_started(turn);
+            writer.turn_started(turn);
         }
         if let (Body::TurnFinished(_), Some(turn)) = (&event.body, event.turn)
             && self.turn == Some(turn)
@@ -47,30 +47,30 @@ impl ThreadFeed {
         let changed_files =
             change.as_ref().and_then(|change| change.item.turn.filter(|_| diffs::changed(change)));
         if let Some(change) = change {
-            told.changed(&change);
+            writer.changed(&change);
         }
         if let Some(turn) = changed_files {
-            told.diff(self.follower.timeline(), turn);
+            writer.diff(self.follower.timeline(), turn);
         }
-        told.frames
+        writer.frames
     }
 
     /// The newest ended items, one frame each, for a client that was away: it replaces what it has and adds what it
     /// missed.
     pub(super) fn again(&self) -> Vec<String> {
-        let mut told = Told { thread: self.thread, home: &self.home, frames: Vec::new() };
+        let mut writer = FrameWriter { thread: self.thread, home: &self.home, frames: Vec::new() };
         let mut bytes = 0;
         let ended = self.follower.timeline().items.iter().rev().filter(|item| item.ended_at.is_some());
         for item in ended {
             let is_prompt = matches!(item.content, Content::UserMessage { .. });
-            told.item(if is_prompt { "item/started" } else { "item/completed" }, item);
+            writer.item(if is_prompt { "item/started" } else { "item/completed" }, item);
             bytes += item.text.len();
             if bytes > AGAIN_BYTES {
                 break;
             }
         }
-        told.frames.reverse();
-        told.frames
+        writer.frames.reverse();
+        writer.frames
     }
 
     /// Whether this thread asks this, or has asked it lately.
@@ -85,24 +85,24 @@ impl ThreadFeed {
 
     /// What stands open: the turn, texts so far, approvals, questions. A client may get it more than once.
     pub(super) fn open(&self) -> Vec<String> {
-        let mut told = Told { thread: self.thread, home: &self.home, frames: Vec::new() };
+        let mut writer = FrameWriter { thread: self.thread, home: &self.home, frames: Vec::new() };
         let items = &self.follower.timeline().items;
         match self.turn {
-            Some(turn) => told.turn_started(turn),
+            Some(turn) => writer.turn_started(turn),
             None => items
                 .iter()
                 .rev()
                 .find_map(end_of)
                 .into_iter()
-                .for_each(|(turn, end)| told.turn_ended(turn, end)),
+                .for_each(|(turn, end)| writer.turn_ended(turn, end)),
         }
         let last = self.turn.or_else(|| items.last().and_then(|item| item.turn));
         let plan = items.iter().rev().find(|item| item.turn == last && is_list(item));
-        plan.into_iter().for_each(|plan| told.plan(plan));
+        plan.into_iter().for_each(|plan| writer.plan(plan));
         for item in items.iter().filter(|item| item.ended_at.is_none()) {
-            told.so_far(item);
+            writer.so_far(item);
         }
-        told.frames
+        writer.frames
     }
 }
 
@@ -122,14 +122,14 @@ fn is_list(item: &Item) -> bool {
     matches!(&item.content, Content::Plan { steps } if !steps.is_empty())
 }
 
-/// What the client is told.
-struct Told<'a> {
+/// Writes the frames of one thread.
+struct FrameWriter<'a> {
     thread: SessionId,
     home: &'a str,
     frames: Vec<String>,
 }
 
-impl Told<'_> {
+impl FrameWriter<'_> {
     fn say(&mut self, method: &'static str, params: Params<'_>) {
         self.frames.push(ServerFrame::notification(method, params).text());
     }
@@ -397,8 +397,8 @@ pub(super) mod tests {
                 hear(&mut screen, feed.open());
                 hear(&mut screen, feed.open());
                 assert_eq!((screen.cards.len(), screen.asked.clone()), before, "{name} at {at}");
-                for next in at..events.len() {
-                    hear(&mut screen, feed.apply(&events[next]));
+                for event in &events[at..] {
+                    hear(&mut screen, feed.apply(event));
                 }
                 screen.check(&Timeline::of(&events), info(&events).turn.is_some());
             }

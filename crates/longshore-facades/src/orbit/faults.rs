@@ -21,12 +21,12 @@ pub(super) const NO_FOLDERS: i32 = -1;
 
 /// Why a request failed.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct OrbitFault {
     pub(super) code: i32,
     pub(super) message: String,
 }
 
-impl Fault {
+impl OrbitFault {
     pub(super) fn params(message: impl Into<String>) -> Self {
         Self { code: INVALID_PARAMS, message: message.into() }
     }

@@ -69,11 +69,11 @@ fn events_of(thread: SessionId, opened: Opened, messages: &[Value], now: Timesta
         prompt: None,
         events: Vec::new(),
     };
-    if let Some(first) = messages.iter().find_map(|message| Message::read(message, now)) {
+    if let Some(first) = messages.iter().find_map(|message| FileMessage::read(message, now)) {
         reader.at = first.at;
     }
     reader.push(None, None, Body::SessionOpened(Box::new(opened)));
-    for message in messages.iter().filter_map(|message| Message::read(message, now)) {
+    for message in messages.iter().filter_map(|message| FileMessage::read(message, now)) {
         reader.at = message.at;
         reader.message(&message.rpc);
     }
@@ -82,12 +82,12 @@ fn events_of(thread: SessionId, opened: Opened, messages: &[Value], now: Timesta
 }
 
 /// A message of a file with its time.
-struct Message {
+struct FileMessage {
     at: Timestamp,
     rpc: Value,
 }
 
-impl Message {
+impl FileMessage {
     /// A row of an export has the message as a text in `payload`; a line of the events has it as it is.
     fn read(row: &Value, now: Timestamp) -> Option<Self> {
         let inner = row["payload"].as_str().map(serde_json::from_str::<Value>);

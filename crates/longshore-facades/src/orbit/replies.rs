@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::asks::{decisions, value_of};
 use super::dialect::closing;
-use super::faults::{Fault, orbit_error};
+use super::faults::{OrbitFault, orbit_error};
 use super::items::decision_line;
 use crate::gate::{Gate, GateError};
 use crate::kernel::Steps;
@@ -56,7 +56,7 @@ pub(super) async fn give(gate: Gate, ask: Ask, reply: ClientReply, thread: Optio
         (Some(line), Some(thread)) => steps.send(closing(thread, card, line)),
         (Some(line), None) => steps.send(orbit_error(&line, Some(&ask.foreign()))),
         (None, _) => {
-            let fault = Fault::of_gate(error, "an approval or a question");
+            let fault = OrbitFault::of_gate(error, "an approval or a question");
             steps.send(orbit_error(&fault.message, Some(&ask.foreign())));
         }
     }

@@ -4,7 +4,7 @@ use longshore_model::id::SessionId;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::faults::Fault;
+use super::faults::OrbitFault;
 use super::wire::{
     InterruptParams, ListDirsParams, OfThread, SendPromptParams, ThreadListParams, ThreadReadParams,
     ThreadStartParams, TurnStartParams,
@@ -45,7 +45,7 @@ pub(super) fn only_reads(method: &str) -> bool {
 }
 
 impl ThreadRequest {
-    pub(super) fn read(method: &str, params: Option<Value>) -> Result<Self, Fault> {
+    pub(super) fn read(method: &str, params: Option<Value>) -> Result<Self, OrbitFault> {
         let params = params.filter(|params| !params.is_null()).unwrap_or_else(|| json!({}));
         Ok(match method {
             "thread/list" => Self::List(of(params)?),
@@ -60,7 +60,7 @@ impl ThreadRequest {
             "model/list" | "models/list" => Self::Models,
             "collaborationMode/list" => Self::CollaborationModes,
             "anchor.listDirs" => Self::ListDirs(of(params)?),
-            unknown => return Err(Fault::method(unknown)),
+            unknown => return Err(OrbitFault::method(unknown)),
         })
     }
 
@@ -79,9 +79,9 @@ impl ThreadRequest {
     }
 }
 
-fn of<T: DeserializeOwned>(params: Value) -> Result<T, Fault> {
+fn of<T: DeserializeOwned>(params: Value) -> Result<T, OrbitFault> {
     serde_json::from_value(params)
-        .map_err(|fault| Fault::params(format!("cannot read the parameters: {fault}")))
+        .map_err(|fault| OrbitFault::params(format!("cannot read the parameters: {fault}")))
 }
 
 #[cfg(test)]

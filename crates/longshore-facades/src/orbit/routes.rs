@@ -1,7 +1,7 @@
 //! The routes: the socket, and a thread over HTTP.
 
 use axum::body::{Body, Bytes};
-use axum::extract::rejection::JsonRejection;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query};
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -11,6 +11,7 @@ use longshore_model::command::Command;
 use longshore_model::id::SessionId;
 use longshore_model::info::SessionInfo;
 use longshore_model::timeline::Item;
+use longshore_session::HubError;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -52,8 +53,13 @@ async fn page(Path(thread): Path<String>) -> Response {
     }
 }
 
+/// The thread with this id. No thread has an id of another form.
+fn named(thread: &str) -> Result<SessionId, Problem> {
+    thread.parse().map_err(|_| HubError::UnknownSession.into())
+}
+
 #[derive(Deserialize)]
-struct EventsQuery {
+struct ThreadEventsQuery {
     #[serde(default)]
     order: String,
     limit: Option<usize>,
@@ -62,9 +68,10 @@ struct EventsQuery {
 /// The messages of a thread, one per line.
 async fn events(
     gate: Gate,
-    Path(thread): Path<SessionId>,
-    Query(query): Query<EventsQuery>,
+    Path(thread): Path<String>,
+    query: Result<Query<ThreadEventsQuery>, QueryRejection>,
 ) -> Result<Response, Problem> {
+    let (thread, Query(query)) = (named(&thread)?, query?);
     let most = query.limit.unwrap_or(EVENTS).clamp(1, EVENTS);
     let text = |info: &SessionInfo, items: &[Item]| {
         let mut all = records(info, items);
@@ -100,16 +107,17 @@ async fn whole(
 }
 
 #[derive(Deserialize)]
-struct SearchQuery {
+struct ThreadSearchQuery {
     #[serde(default)]
     q: String,
 }
 
 async fn search(
     gate: Gate,
-    Path(thread): Path<SessionId>,
-    Query(query): Query<SearchQuery>,
+    Path(thread): Path<String>,
+    query: Result<Query<ThreadSearchQuery>, QueryRejection>,
 ) -> Result<Response, Problem> {
+    let (thread, Query(query)) = (named(&thread)?, query?);
     let words = query.q.trim().to_owned();
     if words.is_empty() {
         return Err(Problem::invalid("`q` is empty"));
@@ -150,16 +158,17 @@ fn row(info: &SessionInfo, record: &ThreadRecord, payload: Option<String>) -> Va
 }
 
 #[derive(Deserialize)]
-struct ExportQuery {
+struct ThreadExportQuery {
     #[serde(default)]
     format: String,
 }
 
 async fn export(
     gate: Gate,
-    Path(thread): Path<SessionId>,
-    Query(query): Query<ExportQuery>,
+    Path(thread): Path<String>,
+    query: Result<Query<ThreadExportQuery>, QueryRejection>,
 ) -> Result<Response, Problem> {
+    let (thread, Query(query)) = (named(&thread)?, query?);
     let (kind, end) = match query.format.as_str() {
         "json" | "" => ("application/json", "json"),
         "markdown" => ("text/markdown; charset=utf-8", "md"),
@@ -187,27 +196,32 @@ async fn export(
 }
 
 #[derive(Deserialize)]
-struct ArchiveBody {
+struct ThreadArchiveBody {
     archived: bool,
 }
 
 async fn archive(
     gate: Gate,
-    Path(thread): Path<SessionId>,
-    Json(body): Json<ArchiveBody>,
+    Path(thread): Path<String>,
+    body: Result<Json<ThreadArchiveBody>, JsonRejection>,
 ) -> Result<Response, Problem> {
+    gate.check(Access::Act)?;
+    let (thread, Json(body)) = (named(&thread)?, body?);
     gate.command(thread, Command::Archive(body.archived)).await?;
     Ok(Json(json!({ "success": true, "threadId": thread, "archived": body.archived })).into_response())
 }
 
 #[derive(Deserialize)]
-struct ImportBody {
+struct ThreadImportBody {
     events: Vec<Value>,
 }
 
-async fn import(gate: Gate, body: Result<Json<ImportBody>, JsonRejection>) -> Result<Response, Problem> {
+async fn import(
+    gate: Gate,
+    body: Result<Json<ThreadImportBody>, JsonRejection>,
+) -> Result<Response, Problem> {
     gate.check(Access::Act)?;
-    let Json(ImportBody { events }) = body?;
+    let Json(ThreadImportBody { events }) = body?;
     let original = events.len();
     let imported = import::import(&gate, &events, gate.now()).await?;
     let answer = json!({

@@ -15,9 +15,9 @@ use longshore_session::{Frames, HubError, Subscription};
 use serde_json::Value;
 
 use super::calls::ThreadCall;
-use super::control::{self, PONG, PushRequest};
+use super::control::{self, OrbitPush, PONG};
 use super::dialect::ThreadFeed;
-use super::faults::{Fault, orbit_error};
+use super::faults::{OrbitFault, orbit_error};
 use super::replies::{self, ClientReply};
 use super::requests::{ThreadRequest, only_reads};
 use super::wire::ClientFrame;
@@ -94,14 +94,14 @@ impl Protocol for OrbitSocket {
             Ok(frame) => frame,
             Err(fault) => {
                 return steps
-                    .send(Fault::params(format!("cannot read the message: {fault}")).text(id.as_ref()));
+                    .send(OrbitFault::params(format!("cannot read the message: {fault}")).text(id.as_ref()));
             }
         };
         if frame.kind.as_deref() == Some("ping") {
             return steps.send(PONG);
         }
         if link.is_full(REQUESTS) {
-            return steps.send(Fault::busy().text(id.as_ref()));
+            return steps.send(OrbitFault::busy().text(id.as_ref()));
         }
         match (&frame.kind, &frame.method) {
             (Some(_), None) => self.control(frame, link, steps),
@@ -176,14 +176,14 @@ impl OrbitSocket {
             ("orbit.list-anchors", _) => steps.call(control::anchors(gate)),
             ("orbit.push-subscribe", _) => match (endpoint, p256dh, auth) {
                 (Some(endpoint), Some(p256dh), Some(auth)) => {
-                    steps.call(control::push(gate, PushRequest::Subscribe { endpoint, p256dh, auth }));
+                    steps.call(control::push(gate, OrbitPush::Subscribe { endpoint, p256dh, auth }));
                 }
                 _ => steps.send(orbit_error("a push subscription has endpoint, p256dh and auth", None)),
             },
             ("orbit.push-unsubscribe", _) => {
-                steps.call(control::push(gate, PushRequest::Unsubscribe { endpoint }))
+                steps.call(control::push(gate, OrbitPush::Unsubscribe { endpoint }))
             }
-            ("orbit.push-test", _) => steps.call(control::push(gate, PushRequest::Test)),
+            ("orbit.push-test", _) => steps.call(control::push(gate, OrbitPush::Test)),
             ("acp:approval_decision", _) => {
                 self.reply(rpc_id.as_deref(), ClientReply::Decision(option_id), steps)
             }
@@ -195,20 +195,22 @@ impl OrbitSocket {
 
     /// Follows a thread. The UI asks twice; the first time counts.
     fn subscribe(&mut self, session: SessionId, link: &LinkState, steps: &mut Steps) {
-        if self.wanted.len() >= FOLLOWED || !link.may_follow(session) {
+        if self.feeds.contains_key(&session) {
+            return;
+        }
+        let is_new = !self.wanted.contains(&session);
+        if (is_new && self.wanted.len() >= FOLLOWED) || !link.may_follow(session) {
             return steps
                 .send(orbit_error(&format!("this connection follows {FOLLOWED} threads already"), None));
         }
-        if !self.wanted.insert(session) {
-            return;
-        }
+        self.wanted.insert(session);
         let gate = self.gate.clone();
         steps.call_in_order(session, async move {
             let mut steps = Steps::default();
             match gate.attach(session).await {
                 Ok(attached) => steps.push(Step::Attach(Box::new(attached))),
                 Err(error) => {
-                    steps.send(orbit_error(&Fault::of_gate(error, "orbit.subscribe").message, None))
+                    steps.send(orbit_error(&OrbitFault::of_gate(error, "orbit.subscribe").message, None))
                 }
             }
             steps
@@ -229,7 +231,7 @@ impl OrbitSocket {
         if let Err(GateError::Denied(denial)) = self.gate.check(Access::Act)
             && !only_reads(&method)
         {
-            return steps.send(Fault::denied(&denial, &method).text(id.as_ref()));
+            return steps.send(OrbitFault::denied(&denial, &method).text(id.as_ref()));
         }
         let request = match ThreadRequest::read(&method, params) {
             Ok(request) => request,
@@ -262,7 +264,7 @@ impl OrbitSocket {
             Ask::Question(_) => Access::Act,
         });
         if let Err(error) = may {
-            let fault = Fault::of_gate(error, "an approval or a question");
+            let fault = OrbitFault::of_gate(error, "an approval or a question");
             return steps.send(orbit_error(&fault.message, id));
         }
         if self.own.len() == OWN {

@@ -33,7 +33,7 @@ pub(super) fn thread<'a>(info: &'a SessionInfo, turns: Vec<Turn<'a>>) -> Thread<
     let can = &info.capabilities;
     let branch = info.git.as_ref().and_then(|git| git.branch.as_deref());
     let git_info = (info.repo.is_some() || branch.is_some())
-        .then(|| GitInfo { origin_url: info.repo.as_deref(), branch });
+        .then_some(GitInfo { origin_url: info.repo.as_deref(), branch });
     Thread {
         id: info.session_id,
         title: &info.title,

@@ -69,7 +69,7 @@ pub struct PushMessage {
 /// A push with some of its content under further names, which the pages of Codex Pocket read.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct WithOtherNames<'a> {
+pub(super) struct PushWithAliases<'a> {
     #[serde(flatten)]
     message: &'a PushMessage,
     #[serde(rename = "type")]
@@ -157,9 +157,9 @@ impl PushMessage {
         }
     }
 
-    pub(super) fn with_other_names(&self) -> WithOtherNames<'_> {
+    pub(super) fn with_aliases(&self) -> PushWithAliases<'_> {
         let action_url = self.session.map(|session| format!("/thread/{session}"));
-        WithOtherNames { message: self, of_kind: self.kind, thread_id: self.session, action_url }
+        PushWithAliases { message: self, of_kind: self.kind, thread_id: self.session, action_url }
     }
 
     /// The same push without buttons, for a device that may not decide.

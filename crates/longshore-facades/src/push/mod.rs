@@ -308,7 +308,7 @@ impl Push {
 
     async fn try_once(&self, push: &StoredPush, message: &PushMessage) -> Result<PushReply, PushError> {
         let to = post::address(&push.subscription.endpoint, self.outlet)?;
-        let json = serde_json::to_vec(&message.with_other_names()).map_err(|_| PushError::TooLong)?;
+        let json = serde_json::to_vec(&message.with_aliases()).map_err(|_| PushError::TooLong)?;
         if json.len() > seal::LONGEST {
             return Err(PushError::TooLong);
         }

@@ -232,3 +232,56 @@ async fn a_token_in_an_address_opens_only_what_clients_read_so() {
     let archive = rig.bare("PATCH", format!("/api/threads/{session}/archive?token={token}"));
     assert_eq!(archive.json(&json!({ "archived": true })).send().await.status, 401);
 }
+
+#[tokio::test]
+async fn messages_that_are_cut_anywhere_harm_nothing() {
+    let mut rig = Rig::new().await;
+    let (session, turn) = rig.working().await;
+    let approval = rig.approval(session, turn).await;
+    let before = rig.hub.session(session).await.unwrap();
+    let (token, _) = rig.device("read_only").await;
+    let mut pocket = Pocket::with(rig.at, &token).await.unwrap();
+    let mut messages: Vec<String> = changes(&session.to_string())
+        .into_iter()
+        .map(|(method, params)| {
+            json!({ "method": method, "id": 1, "params": params, "clientRequestId": "k" }).to_string()
+        })
+        .collect();
+    messages.push(json!({ "type": "orbit.subscribe", "threadId": session }).to_string());
+    messages.push(
+        json!({ "id": format!("approval-{approval}"), "result": { "decision": "accept" } }).to_string(),
+    );
+    for text in &messages {
+        for at in (0..text.len()).step_by(3) {
+            pocket.write(Message::text(&text[..at])).await;
+            let mut harmed = text.clone().into_bytes();
+            harmed[at] = b"{}[],:\"0"[at % 8];
+            pocket.write(Message::text(String::from_utf8(harmed).unwrap())).await;
+        }
+        pocket.settle().await;
+    }
+    assert_eq!(rig.hub.session(session).await.unwrap(), before);
+    assert!(rig.left().is_empty());
+}
+
+#[tokio::test]
+async fn errors_over_http_are_those_that_the_ui_reads() {
+    let rig = Rig::new().await;
+    for path in ["/threads/codex:1/events", "/api/threads/x/search?q=a", "/api/threads/x/export"] {
+        let reply = rig.get(path).await;
+        assert_eq!(
+            (reply.status, reply.json()),
+            (404, json!({ "error": "no session has this id" })),
+            "{path}"
+        );
+    }
+    let nobody = "0190b5c2-0000-7000-8000-000000000000";
+    let odd = rig.get(format!("/threads/{nobody}/events?limit=many")).await;
+    assert!(odd.status == 400 && odd.json()["error"].is_string(), "{}", odd.text());
+    let odd = rig
+        .call("PATCH", format!("/api/threads/{nobody}/archive"))
+        .json(&json!({ "archived": "yes" }))
+        .send()
+        .await;
+    assert!(odd.status == 400 && odd.json()["error"].is_string(), "{}", odd.text());
+}

@@ -82,7 +82,7 @@ async fn a_review_finds_the_prompt_the_decision_and_the_end_of_each_turn() {
     let turns = &newest[0]["message"]["result"]["thread"]["turns"];
     let mut screen = Screen::new(session);
     screen.load(turns);
-    screen.check(&*rig.hub.timeline(session).await.unwrap(), false);
+    screen.check(&rig.hub.timeline(session).await.unwrap(), false);
     let two = lines(rig.get(format!("/threads/{session}/events?order=asc&limit=2")).await.text());
     assert_eq!(two, events[..2]);
     let empty = rig.ready().await;

@@ -2,6 +2,7 @@
 
 mod access;
 mod history;
-mod pocket;
+pub(crate) mod pocket;
+mod pushes;
 mod screen;
 mod turns;

@@ -153,7 +153,7 @@ async fn a_thread_is_started_prompted_streamed_and_ended() {
     let marks: Vec<&str> = screen.plan.iter().map(|(_, status)| status.as_str()).collect();
     assert_eq!(marks, ["Completed", "InProgress", "Pending"]);
     assert!(screen.diff.starts_with("diff --git a/a.rs b/a.rs\n"), "for an agent that has no diff of turns");
-    screen.check(&*rig.hub.timeline(thread).await.unwrap(), false);
+    screen.check(&rig.hub.timeline(thread).await.unwrap(), false);
     assert_eq!(screen.cards.iter().filter(|card| card.kind == "user").count(), 1);
 }
 
@@ -252,7 +252,7 @@ async fn of_two_clients_at_the_same_moment_one_wins_and_both_see_the_same() {
         let AgentCommand::Decide { decision, .. } = rig.command().await else { panic!("no decision") };
         let card = format!("approval-{approval}");
         let lost = if decision.by == "owner" { &mut two } else { &mut one };
-        lost.see(session, "who was first", |screen| screen.asked.get(&card).is_none()).await;
+        lost.see(session, "who was first", |screen| !screen.asked.contains_key(&card)).await;
         let verb = if decision.decision == Decision::AllowOnce { "Approved" } else { "Denied" };
         let expected = format!("$ {verb} by {}\n", decision.by);
         assert_eq!(lost.screen(session).card(&card).unwrap().text, expected);
@@ -371,7 +371,7 @@ async fn whoever_comes_back_in_mid_turn_sees_the_text_so_far_and_the_rest_once()
         })
         .await;
     pocket.settle().await;
-    pocket.screen(session).check(&*rig.hub.timeline(session).await.unwrap(), false);
+    pocket.screen(session).check(&rig.hub.timeline(session).await.unwrap(), false);
 }
 
 #[tokio::test]
