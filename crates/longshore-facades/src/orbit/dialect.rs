@@ -15,7 +15,7 @@ use super::{asks, diffs};
 use crate::kernel::Follower;
 use crate::kernel::ask::Ask;
 
-/// The most bytes of text that a client gets again when it comes back, besides the oldest of these items.
+/// The most bytes that a client gets again when it comes back, besides the oldest of these items.
 const AGAIN_BYTES: usize = 256 << 10;
 
 /// One thread, as a client follows it.
@@ -57,18 +57,23 @@ impl ThreadFeed {
 
     /// The newest ended items, one frame each, for a client that was away: it replaces what it has and adds what it
     /// missed.
+    ///
+    /// The client takes a thought that it was in the middle of for the next thought that ends, so its turn begins anew.
     pub(super) fn again(&self) -> Vec<String> {
         let mut writer = FrameWriter { thread: self.thread, home: &self.home, frames: Vec::new() };
+        let items = &self.follower.timeline().items;
         let mut bytes = 0;
-        let ended = self.follower.timeline().items.iter().rev().filter(|item| item.ended_at.is_some());
-        for item in ended {
+        for item in items.iter().rev().filter(|item| item.ended_at.is_some()) {
+            let before = writer.frames.len();
             let is_prompt = matches!(item.content, Content::UserMessage { .. });
             writer.item(if is_prompt { "item/started" } else { "item/completed" }, item);
-            bytes += item.text.len();
+            bytes += writer.frames[before..].iter().map(String::len).sum::<usize>();
             if bytes > AGAIN_BYTES {
                 break;
             }
         }
+        let last = self.turn.or_else(|| items.iter().rev().find_map(end_of).map(|(turn, _)| turn));
+        last.into_iter().for_each(|turn| writer.turn_started(turn));
         writer.frames.reverse();
         writer.frames
     }

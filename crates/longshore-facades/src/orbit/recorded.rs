@@ -18,6 +18,8 @@ use longshore_model::timeline::Timeline;
 use super::dialect::tests::{hear, info, joined};
 use super::records::{records, snapshot};
 
+/// How many items come again for certain.
+const AGAIN: usize = 64;
 /// From how many places of a session a client follows it.
 const PLACES: usize = 12;
 
@@ -99,6 +101,13 @@ fn whatever_an_agent_did_is_on_the_screen_wherever_a_client_came_in() {
                     hear(&mut screen, feed.apply(event));
                 }
                 screen.check(&whole, works);
+                // Who was away meanwhile gets the newest items again.
+                if whole.items.len() <= AGAIN {
+                    let ((_, mut screen), (feed, _)) = (joined(&events[..at]), joined(&events));
+                    hear(&mut screen, feed.again());
+                    hear(&mut screen, feed.open());
+                    screen.check(&whole, works);
+                }
             }
             let info = info(&events);
             let all = records(&info, &whole.items);

@@ -244,7 +244,7 @@ async fn messages_that_are_cut_anywhere_harm_nothing() {
     let mut messages: Vec<String> = changes(&session.to_string())
         .into_iter()
         .map(|(method, params)| {
-            json!({ "method": method, "id": 1, "params": params, "clientRequestId": "k" }).to_string()
+            json!({ "method": method, "id": 777_777, "params": params, "clientRequestId": "k" }).to_string()
         })
         .collect();
     messages.push(json!({ "type": "orbit.subscribe", "threadId": session }).to_string());

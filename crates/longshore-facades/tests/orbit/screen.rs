@@ -227,7 +227,13 @@ impl Screen {
                 Content::Message { .. } if item.text.trim().is_empty() => {}
                 Content::Message { .. } => assert_eq!(text().trim(), item.text.trim()),
                 Content::Reasoning { .. } if item.ended_at.is_some() && !item.text.trim().is_empty() => {
-                    assert!(!text().is_empty());
+                    // The pieces that came may be fewer than the whole, but never those of another thought.
+                    let shown = text();
+                    assert!(
+                        !shown.is_empty() && item.text.contains(&shown),
+                        "{shown} instead of {}",
+                        item.text
+                    );
                 }
                 Content::Reasoning { .. } => {}
                 Content::Plan { steps } if !steps.is_empty() => {}
