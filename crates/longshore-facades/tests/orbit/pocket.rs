@@ -66,13 +66,16 @@ impl Pocket {
 
     /// The next text, letter by letter.
     pub(crate) async fn text(&mut self) -> Option<String> {
-        loop {
-            match soon("the hub says something", self.wire.next()).await? {
-                Ok(Message::Text(text)) => return Some(text.to_string()),
-                Ok(Message::Close(_)) | Err(_) => return None,
-                Ok(_) => {}
+        soon("the hub says something", async {
+            loop {
+                match self.wire.next().await? {
+                    Ok(Message::Text(text)) => return Some(text.to_string()),
+                    Ok(Message::Close(_)) | Err(_) => return None,
+                    Ok(_) => {}
+                }
             }
-        }
+        })
+        .await
     }
 
     pub(crate) async fn read(&mut self) -> Value {

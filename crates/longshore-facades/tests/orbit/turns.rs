@@ -458,3 +458,87 @@ async fn a_prompt_of_a_copilot_thread_is_a_prompt() {
         "to dismiss it is to stop the turn"
     );
 }
+
+#[tokio::test]
+async fn a_thread_that_nobody_wants_to_hear_of_is_silent_until_somebody_does() {
+    let mut rig = Rig::new().await;
+    let (session, turn) = rig.working().await;
+    let mut pocket = Pocket::connect(&rig).await;
+    pocket.open(session).await;
+    pocket.say(json!({ "type": "orbit.unsubscribe", "threadId": session })).await;
+    pocket.settle().await;
+    // The thread is left after what was sent before it was.
+    pocket.call("thread/read", json!({ "threadId": session })).await.unwrap();
+    let before = pocket.heard.len();
+    rig.message(session, turn, "Does anybody hear me?").await;
+    pocket.call("thread/read", json!({ "threadId": session })).await.unwrap();
+    assert!(pocket.heard[before..].iter().all(|frame| frame.get("method").is_none()), "{:#?}", pocket.heard);
+    for _ in 0..2 {
+        pocket.say(json!({ "type": "orbit.subscribe", "threadId": session })).await;
+    }
+    pocket
+        .see(session, "the message", |screen| screen.cards.iter().any(|card| card.text.starts_with("Does")))
+        .await;
+}
+
+#[tokio::test]
+async fn a_thread_that_is_deleted_says_so_and_the_others_go_on() {
+    let mut rig = Rig::new().await;
+    let (session, turn) = rig.working().await;
+    let other = rig.ready().await;
+    let mut pocket = Pocket::connect(&rig).await;
+    pocket.open(session).await;
+    pocket.open(other).await;
+    rig.call("DELETE", format!("/api/v1/sessions/{other}/history")).send().await.ok(200);
+    let deleted = pocket.until("the end of the thread", |frame| frame["type"] == "orbit.error").await;
+    assert_eq!(deleted["error"], "the thread was deleted");
+    rig.message(session, turn, "Still here.").await;
+    pocket
+        .see(session, "the other thread", |screen| screen.cards.iter().any(|card| card.text == "Still here."))
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_word_is_lost_or_doubled_though_a_client_reads_and_comes_back_in_the_middle_of_a_flood() {
+    let mut rig = Rig::new().await;
+    let (session, turn) = rig.working().await;
+    let mut pocket = Pocket::connect(&rig).await;
+    pocket.open(session).await;
+    let items = [rig.item(), rig.item(), rig.item()];
+    let hub = rig.hub.clone();
+    let flood = tokio::spawn(async move {
+        for item in items {
+            for word in 0..400 {
+                let delta = Draft::new(Body::MessageDelta).turn(turn).item(item).text(format!("{word} "));
+                let said = longshore_model::anchor::FromAnchor::Said { session, drafts: vec![delta] };
+                hub.deliver(said).await;
+            }
+        }
+    });
+    let mut round = 0;
+    while !flood.is_finished() || round < 6 {
+        round += 1;
+        match round % 3 {
+            0 => pocket.back(rig.at, TOKEN).await,
+            _ => pocket.reload(session).await,
+        }
+        pocket.settle().await;
+        let texts = pocket
+            .screen(session)
+            .cards
+            .iter()
+            .filter(|card| items.iter().any(|item| item.to_string() == card.id));
+        for card in texts {
+            let words: Vec<usize> = card.text.split_whitespace().map(|word| word.parse().unwrap()).collect();
+            assert!(words.iter().copied().eq(0..words.len()), "{:?}", card.text);
+        }
+    }
+    flood.await.unwrap();
+    rig.hub.settle().await;
+    pocket
+        .see(session, "the last word", |screen| {
+            screen.card(items[2]).is_some_and(|card| card.text.ends_with("399 "))
+        })
+        .await;
+    pocket.screen(session).check(&rig.hub.timeline(session).await.unwrap(), true);
+}
