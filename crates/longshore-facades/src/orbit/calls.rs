@@ -161,8 +161,8 @@ async fn row(gate: &Gate, session: SessionId) -> Result<Value, ThreadFailure> {
     Ok(json!({ "thread": threads::thread(&info, Vec::new()) }))
 }
 
-/// The whole thread. A connection that follows it begins anew at the same moment, so that nothing is missing between the
-/// history and what follows: what the history has already, the client gets once more under the same ids.
+/// The whole thread. A connection that follows it begins anew at the same moment, so that nothing is missing between
+/// the history and what follows: what the history has already, the client gets once more under the same ids.
 async fn history(gate: &Gate, session: SessionId, followed: bool) -> Result<ThreadAnswer, ThreadFailure> {
     let (account, mut known) = (gate.outgo(), 0);
     loop {

@@ -80,12 +80,16 @@ impl ThreadFeed {
 
     /// Whether this thread asks this, or has asked it lately.
     pub(super) fn asks(&self, ask: Ask) -> bool {
-        let items = &self.follower.timeline().items;
-        items.iter().any(|item| match (&item.content, ask) {
-            (Content::Approval { request, .. }, Ask::Approval(approval)) => request.approval == approval,
-            (Content::Question { request, .. }, Ask::Question(question)) => request.question == question,
-            (_, Ask::Approval(_) | Ask::Question(_)) => false,
-        })
+        let asked = |item: &Item| {
+            if let Content::Approval { request, .. } = &item.content {
+                Some(Ask::Approval(request.approval))
+            } else if let Content::Question { request, .. } = &item.content {
+                Some(Ask::Question(request.question))
+            } else {
+                None
+            }
+        };
+        self.follower.timeline().items.iter().any(|item| asked(item) == Some(ask))
     }
 
     /// What stands open: the turn, texts so far, approvals, questions. A client may get it more than once.

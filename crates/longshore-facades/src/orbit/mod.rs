@@ -1,13 +1,14 @@
 //! Codex Pocket: the server of its web UI, for every agent.
 //!
-//! A thread is a session, under the same id. What the client gets is a projection of the log: there is no state but what
-//! a connection follows.
+//! A thread is a session, under the same id. What the client gets is a projection of the log: there is no state but
+//! what a connection follows.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`wire`] | their messages |
 //! | [`dialect`], [`items`], [`asks`], [`diffs`], [`threads`], [`settings`] | the projection, without any IO |
-//! | [`socket`], [`control`], [`requests`], [`calls`], [`replies`], [`attachments`] | one connection: what it asks, what it answers |
+//! | [`socket`], [`control`] | one connection, and the messages about it |
+//! | [`requests`], [`calls`], [`replies`], [`attachments`] | what a client asks, and what it answers |
 //! | [`records`], [`routes`], [`import`] | a thread over HTTP: events, search, export, import, archive |
 //! | [`faults`] | errors in the words of the protocol |
 

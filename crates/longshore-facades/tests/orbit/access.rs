@@ -77,12 +77,12 @@ async fn a_device_that_may_not_changes_nothing_and_answers_nothing() {
             pocket.say(json!({ "method": method, "params": params })).await;
             pocket.until("an error without an id", |frame| frame["type"] == "orbit.error").await;
         }
-        let mut answers = vec![
-            json!({ "id": format!("question-{question}"), "result": { "answers": { "a": { "answers": ["x"] } } } }),
-        ];
+        let words = json!({ "answers": { "a": { "answers": ["x"] } } });
+        let mut answers = vec![json!({ "id": format!("question-{question}"), "result": words })];
         if mode == "read_only" {
             answers.push(json!({ "id": format!("approval-{approval}"), "result": { "decision": "accept" } }));
-            answers.push(json!({ "type": "acp:approval_decision", "rpcId": format!("approval-{approval}"), "optionId": "allow_once" }));
+            let rpc = format!("approval-{approval}");
+            answers.push(json!({ "type": "acp:approval_decision", "rpcId": rpc, "optionId": "allow_once" }));
         }
         for answer in answers {
             pocket.say(answer.clone()).await;
@@ -210,7 +210,8 @@ async fn a_message_that_is_too_long_ends_its_own_connection_only() {
     other.open(session).await;
     let (token, _) = rig.device("read_only").await;
     let mut pocket = Pocket::with(rig.at, &token).await.unwrap();
-    let long = json!({ "method": "turn/start", "id": 1, "params": { "threadId": session, "input": "x".repeat(80 << 20) } });
+    let params = json!({ "threadId": session, "input": "x".repeat(80 << 20) });
+    let long = json!({ "method": "turn/start", "id": 1, "params": params });
     pocket.shout(long.to_string()).await;
     other.settle().await;
     assert!(rig.left().is_empty());

@@ -158,7 +158,8 @@ impl Pocket {
 
     pub(crate) async fn reload(&mut self, thread: SessionId) {
         let params = json!({
-            "threadId": thread, "includeTurns": true, "include_turns": true, "includeItems": true, "include_items": true,
+            "threadId": thread,
+            "includeTurns": true, "include_turns": true, "includeItems": true, "include_items": true,
         });
         let read = self.call("thread/read", params).await.unwrap();
         if let Some(turns) = read["thread"].get("turns") {

@@ -156,6 +156,10 @@ fn touch(file: &str) -> Value {
     json!({ "call": "exec_command", "args": { "cmd": format!("touch {file}") } })
 }
 
+fn bash(command: &str) -> Value {
+    json!({ "call": "Bash", "args": { "command": command, "description": "make it" } })
+}
+
 #[tokio::test]
 async fn a_phone_works_with_codex_through_its_own_ui() {
     let mut rig = Rig::with(json!([
@@ -215,7 +219,7 @@ async fn a_phone_works_with_codex_through_its_own_ui() {
 #[tokio::test]
 async fn claude_works_behind_the_same_ui() {
     let rig = Rig::with(json!([
-        { "when": { "contains": "make it", "tools": true }, "do": [{ "call": "Bash", "args": { "command": "touch made", "description": "make it" } }] },
+        { "when": { "contains": "make it", "tools": true }, "do": [bash("touch made")] },
         { "do": [{ "say": "It is made." }] },
     ]))
     .await;
