@@ -308,6 +308,11 @@ impl Gate {
         Ok(self.hub().projects().await?)
     }
 
+    /// The time of the hub.
+    pub fn now(&self) -> Timestamp {
+        self.hub().now()
+    }
+
     /// See [`Hub::machines`].
     pub async fn machines(&self) -> Result<Vec<Machine>, GateError> {
         Ok(self.hub().machines().await?)
@@ -346,11 +351,6 @@ impl Gate {
     /// See [`Hub::notes`].
     pub async fn notes(&self, prefix: &str) -> Result<Vec<(String, String)>, GateError> {
         Ok(self.hub().notes(prefix).await?)
-    }
-
-    /// The time.
-    pub fn now(&self) -> Timestamp {
-        self.hub().now()
     }
 
     /// See [`Hub::session`].

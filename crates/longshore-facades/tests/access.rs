@@ -192,6 +192,10 @@ async fn no_token_is_ever_in_a_log_line_or_in_an_error() {
             rig.bare("POST", "/pair/token").json(&json!({ "tokens": secret })).send().await.text().to_owned(),
         );
         let _ = rig.socket_of(secret).await.map(drop);
+        answers.push(
+            rig.bare("GET", format!("/threads/x/events?token={secret}")).send().await.text().to_owned(),
+        );
+        let _ = crate::orbit::pocket::Pocket::with(rig.at, secret).await.map(drop);
     }
     rig.call("DELETE", format!("/api/v1/devices/{id}")).send().await.ok(200);
     let rotated = rig.call("POST", "/admin/token/rotate").send().await.ok(200);

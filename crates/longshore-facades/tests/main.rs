@@ -20,6 +20,7 @@ mod intruders;
 mod keeping;
 mod mobile;
 mod openagents;
+mod orbit;
 mod orbit_http;
 mod prompts;
 mod push;

@@ -198,6 +198,7 @@ async fn an_approval_wakes_every_device_with_the_actual_question() {
         "kind": "approval", "title": "w · go · codex", "body": "wants to run: make\nto build it",
         "session": session, "approval": approval, "url": format!("/sessions/{session}"),
         "actions": [{ "action": "allow_once", "title": "Allow" }, { "action": "deny", "title": "Deny" }],
+        "type": "approval", "threadId": session, "actionUrl": format!("/thread/{session}"),
     });
     assert_eq!(words, expected);
     let words = looker.read(&second.body);

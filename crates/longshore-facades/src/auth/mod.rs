@@ -30,7 +30,7 @@ pub use token::Token;
 pub(crate) use cookie::{forgotten, given};
 pub(crate) use keys::{Maker, TokenLookup};
 pub(crate) use prove::{ProveParams, prove};
-pub(crate) use require::{address, bearer, longer_than, require, written};
+pub(crate) use require::{address, bearer, in_query, longer_than, require, written};
 pub(crate) use throttle::Throttle;
 
 use crate::berth::Party;

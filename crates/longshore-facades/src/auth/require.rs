@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{ConnectInfo, MatchedPath, Query, Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::{StreamExt, stream};
@@ -179,10 +179,21 @@ fn upgrades(headers: &HeaderMap) -> bool {
     upgrade.is_some_and(|upgrade| upgrade.eq_ignore_ascii_case("websocket"))
 }
 
-/// The token in the address. Only a WebSocket may send it there, because browsers cannot set headers on one.
+/// What may have its token in the address besides WebSockets: addresses that clients of others read so.
+const ADDRESSED: [&str; 3] = ["/ws", "/ws/client", "/threads/{thread}/events"];
+
+/// The token in the address. Only a WebSocket may send it there, because browsers cannot set headers on one, and what
+/// clients of others read so.
 fn in_address(request: &Request) -> Option<Token> {
-    let Query(InAddress { token }) =
-        Query::try_from_uri(request.uri()).ok().filter(|_| upgrades(request.headers()))?;
+    let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    let may = upgrades(request.headers())
+        || (request.method().is_safe() && path.is_some_and(|path| ADDRESSED.contains(&path)));
+    in_query(request.uri()).filter(|_| may)
+}
+
+/// The token in the query of an address.
+pub(crate) fn in_query(uri: &Uri) -> Option<Token> {
+    let Query(InAddress { token }) = Query::try_from_uri(uri).ok()?;
     Some(Token::new(token))
 }
 

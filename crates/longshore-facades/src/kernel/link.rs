@@ -172,6 +172,11 @@ impl LinkState {
         self.calls >= CALLS
     }
 
+    /// Whether so many calls are under way, for protocols whose clients send more at once.
+    pub(crate) fn is_full(&self, most: usize) -> bool {
+        self.calls >= most
+    }
+
     /// Whether the connection follows this session.
     pub(crate) fn follows(&self, session: SessionId) -> bool {
         self.stops.contains_key(&session)

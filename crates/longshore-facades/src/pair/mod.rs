@@ -179,7 +179,7 @@ async fn body<T: for<'de> Deserialize<'de>>(request: Request) -> Result<T, Probl
 }
 
 /// Whether the browser uses TLS, ours or a proxy's.
-fn is_secure(app: &App, headers: &HeaderMap) -> bool {
+pub(crate) fn is_secure(app: &App, headers: &HeaderMap) -> bool {
     let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
     app.secure() || origin.is_some_and(|origin| origin.starts_with("https://"))
 }

@@ -66,6 +66,20 @@ pub struct PushMessage {
     pub actions: Vec<PushAction>,
 }
 
+/// A push with some of its content under further names, which the pages of Codex Pocket read.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PushWithAliases<'a> {
+    #[serde(flatten)]
+    message: &'a PushMessage,
+    #[serde(rename = "type")]
+    of_kind: PushKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread_id: Option<SessionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action_url: Option<String>,
+}
+
 /// A button of the notification.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PushAction {
@@ -143,6 +157,11 @@ impl PushMessage {
         }
     }
 
+    pub(super) fn with_aliases(&self) -> PushWithAliases<'_> {
+        let action_url = self.session.map(|session| format!("/thread/{session}"));
+        PushWithAliases { message: self, of_kind: self.kind, thread_id: self.session, action_url }
+    }
+
     /// The same push without buttons, for a device that may not decide.
     #[must_use]
     pub(super) fn without_actions(&self) -> Self {
@@ -151,7 +170,7 @@ impl PushMessage {
 }
 
 /// Everything that would happen, in words. A text that is too long for a lock screen cannot be allowed there.
-fn request_text(subject: &Subject, home: &str) -> String {
+pub(crate) fn request_text(subject: &Subject, home: &str) -> String {
     match subject {
         Subject::Command { command, cwd, .. } => match cwd.as_deref().filter(|cwd| *cwd != home) {
             Some(cwd) => format!("wants to run: {command}\nin {cwd}"),

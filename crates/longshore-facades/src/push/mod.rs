@@ -31,6 +31,8 @@ use tokio::task::AbortHandle;
 use tracing::{debug, info, warn};
 
 pub use message::{PushAction, PushKind, PushMessage};
+
+pub(crate) use message::request_text;
 pub use post::Outlet;
 pub use vapid::Vapid;
 
@@ -306,7 +308,7 @@ impl Push {
 
     async fn try_once(&self, push: &StoredPush, message: &PushMessage) -> Result<PushReply, PushError> {
         let to = post::address(&push.subscription.endpoint, self.outlet)?;
-        let json = serde_json::to_vec(message).map_err(|_| PushError::TooLong)?;
+        let json = serde_json::to_vec(&message.with_aliases()).map_err(|_| PushError::TooLong)?;
         if json.len() > seal::LONGEST {
             return Err(PushError::TooLong);
         }

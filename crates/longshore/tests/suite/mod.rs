@@ -26,6 +26,7 @@ mod mobile;
 mod models;
 mod one_task;
 mod openagents;
+mod orbit;
 mod orbit_http;
 mod outside;
 mod owner_token;
