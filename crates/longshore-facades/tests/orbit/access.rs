@@ -270,10 +270,10 @@ async fn errors_over_http_are_those_that_the_ui_reads() {
     let rig = Rig::new().await;
     for path in ["/threads/codex:1/events", "/api/threads/x/search?q=a", "/api/threads/x/export"] {
         let reply = rig.get(path).await;
-        assert_eq!(
-            (reply.status, reply.json()),
-            (404, json!({ "error": "no session has this id" })),
-            "{path}"
+        let (status, fault) = (reply.status, reply.json()["error"].clone());
+        assert!(
+            status == 404 && fault.as_str().unwrap().starts_with("no session has this id"),
+            "{path}: {fault}"
         );
     }
     let nobody = "0190b5c2-0000-7000-8000-000000000000";
