@@ -20,7 +20,8 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 
 use crate::error::HubError;
-use crate::hub::{Hub, HubInner, OpenRequest};
+use crate::hub::{Hub, HubInner};
+use crate::opening::OpenRequest;
 use crate::subscription::Subscription;
 
 /// How deep delegation may go: a child of the third level delegates no further.
