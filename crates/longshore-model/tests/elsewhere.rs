@@ -114,6 +114,53 @@ fn a_prompt_that_the_agent_wrote_down_and_never_answered_is_not_there_twice() {
     assert_eq!(user_messages(&stage), ["lost?", "said there, before the restart"]);
 }
 
+/// OpenCode records its model with the prompt, and the anchor lets that pass together with the turn.
+#[test]
+fn what_stands_beside_a_prompt_that_was_never_answered_did_not_happen_elsewhere_either() {
+    let mut stage = recorded();
+    let turn = stage.prompt("stopped at once");
+    stage.finish(turn, TurnOutcome::Interrupted);
+    stage.effects.clear();
+    let events = stage.events.len();
+    let then = since(&stage);
+    let at = then.unwrap().plus_millis(5);
+    let mut drafts = outside(&mut stage, at, "stopped at once");
+    let model = || (at, Draft::new(Body::ModelChanged { model: "one/two".to_owned() }));
+    drafts.insert(2, model());
+    drafts.push(model());
+    stage.handle(Input::Past { after: 0, since: then, drafts: drafts.clone(), until: 900 }).unwrap();
+    assert_eq!((stage.events.len(), stage.effects.as_slice()), (events, &[][..]), "the agent stays");
+    // What follows was said elsewhere, and has its model.
+    drafts.extend(outside(&mut stage, at, "there"));
+    drafts.push(model());
+    stage.gone(Sleep { cause: SleepCause::Stopped, ..Sleep::default() }, "released");
+    stage.handle(Input::Past { after: 0, since: then, drafts, until: 900 }).unwrap();
+    assert_eq!(user_messages(&stage), ["stopped at once", "there"]);
+    let models = stage.events.iter().filter(|event| matches!(event.body, Body::ModelChanged { .. }));
+    assert_eq!(models.count(), 1);
+    stage.check();
+}
+
+/// The agent records the prompt later than the hub, and perhaps in other words: a slash command as what it stands for.
+#[test]
+fn a_turn_that_was_stopped_before_it_was_answered_was_held_here_until_it_was_stopped() {
+    let mut stage = recorded();
+    let turn = stage.prompt("/init");
+    let began = stage.events.last().unwrap().at;
+    stage.wait(300);
+    stage.finish(turn, TurnOutcome::Interrupted);
+    let until = since(&stage).unwrap();
+    assert!(until.millis_since(began) >= 300, "the anchor leaves out every turn that began before");
+    stage.wait(300);
+    stage.prompt("and then?");
+    stage.wait(300);
+    stage.gone(Sleep { cause: SleepCause::HubRestarted, ..Sleep::default() }, "the hub was restarted");
+    assert!(
+        since(&stage).unwrap().millis_since(until) < 600,
+        "this was written when the agent was long gone"
+    );
+}
+
 /// Whoever reads the record leaves out what was said here since it was last taken in, and by name, not only by time: a turn may
 /// have begun there while one ran here.
 #[test]

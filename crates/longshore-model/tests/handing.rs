@@ -66,7 +66,36 @@ fn a_turn_that_a_restart_cut_is_interrupted_and_its_asks_say_why() {
     assert!(!stage.session.info().cut_by_restart);
     stage.is_ready();
     assert_eq!(told(&stage), GO_ON);
+    stage.check();
+}
+
+/// While all sessions are resumed, a person resumes one of them, too.
+#[test]
+fn whoever_resumes_what_goes_on_already_is_told_with_which_prompt() {
+    let mut stage = Stage::ready();
+    stage.prompt("go");
+    restart(&mut stage);
+    let resumed = stage.command(Command::Resume);
+    let events = stage.events.len();
+    assert_eq!(stage.command(Command::Resume), resumed, "the agent starts");
+    assert_eq!(stage.events.len(), events, "it is said once");
+    stage.is_ready();
+    assert_eq!(stage.command(Command::Resume), resumed, "the turn runs");
+    stage.check();
+    stage.finish(turn_of(resumed), TurnOutcome::Completed);
     assert_eq!(stage.command(Command::Resume), Err(Refusal::NotInterrupted));
+    stage.check();
+}
+
+#[test]
+fn what_was_taken_back_does_not_go_on() {
+    let mut stage = Stage::ready();
+    stage.prompt("go");
+    restart(&mut stage);
+    let Ok(Reply::Prompted { prompt, .. }) = stage.command(Command::Resume) else { panic!("not resumed") };
+    stage.command(Command::CancelPrompt { prompt }).unwrap();
+    let again = stage.command(Command::Resume).unwrap();
+    assert!(!matches!(again, Reply::Prompted { prompt: other, .. } if other == prompt), "{again:?}");
     stage.check();
 }
 

@@ -183,6 +183,20 @@ fn there_is_nothing_to_interrupt_when_codex_says_so() {
 }
 
 #[test]
+fn a_turn_that_codex_has_not_begun_is_interrupted_when_it_begins() {
+    let mut harness = DriverHarness::ready(Mode::Ask);
+    harness.say("go");
+    harness.answer_ok("turn/start", json!({"turn": {"id": TURN}}));
+    harness.tell(AgentCommand::Interrupt { turn: harness.turn });
+    let out = harness.answer_error("turn/interrupt", "no active turn to interrupt");
+    assert!(matches!(only_draft(&out).body, Body::Raw { .. }), "it goes on");
+    let stop = only_line(&harness.note("turn/started", json!({"turn": {"id": TURN}})));
+    assert_eq!((&stop["method"], &stop["params"]["turnId"]), (&json!("turn/interrupt"), &json!(TURN)));
+    let out = harness.answer_error("turn/interrupt", "no active turn to interrupt");
+    assert_eq!(outcome_in(&out).outcome, TurnOutcome::Interrupted, "now it is over");
+}
+
+#[test]
 fn a_thread_that_was_unloaded_is_resumed_before_it_hears_anything() {
     let mut harness = DriverHarness::in_turn(Mode::Full);
     harness.note("turn/completed", json!({"turn": {"id": TURN, "status": "completed"}}));

@@ -6,6 +6,7 @@ mod harness;
 mod missed;
 mod recordings;
 mod robustness;
+mod stops;
 mod turns;
 
 use std::path::PathBuf;

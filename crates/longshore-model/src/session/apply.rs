@@ -139,6 +139,7 @@ impl Session {
                 if self.turn.map(|turn| turn.id) == event.turn {
                     self.turn = None;
                 }
+                self.resumed = self.resumed.filter(|resumed| Some(resumed.turn) != event.turn);
                 let code = end.error.as_ref().map(|error| error.code);
                 self.cut = code == Some(TurnErrorCode::HubRestarted);
                 if self.cut {
@@ -202,15 +203,20 @@ impl Session {
                     cut: false,
                     by: by.clone(),
                 };
+                let receipt = PromptReceipt { prompt: *prompt, turn: *turn_id, seq: event.seq, lost: false };
+                if self.cut && *first {
+                    self.resumed = Some(receipt);
+                }
                 self.cut = false;
                 if let Some(key) = key {
-                    let receipt =
-                        PromptReceipt { prompt: *prompt, turn: *turn_id, seq: event.seq, lost: false };
                     self.keys.insert_sized(key.clone(), receipt, key.len());
                 }
                 self.enqueue(WaitingPrompt { queued, event: event.id() }, *first);
             }
-            Body::PromptCancelled { prompt } => self.unqueue(*prompt),
+            Body::PromptCancelled { prompt } => {
+                self.resumed = self.resumed.filter(|resumed| resumed.prompt != *prompt);
+                self.unqueue(*prompt);
+            }
             Body::PromptEdited { prompt } => {
                 let mut waiting = self.queue.iter_mut().map(|waiting| &mut waiting.queued);
                 if let Some(queued) = waiting.find(|queued| queued.prompt == *prompt) {

@@ -11,7 +11,7 @@
 //! 3. A person resumes the session, and the agent continues. If the agent had not reacted, it gets the same text again,
 //!    and the text keeps its `key`.
 
-use super::{AgentState, Input, Outcome, Session, UnheardPrompt};
+use super::{AgentState, Input, Outcome, PromptReceipt, Session, UnheardPrompt};
 use crate::command::{AgentCommand, Prompt, Refusal, Reply, When};
 use crate::event::{Author, Body, Category, Draft, Event};
 use crate::id::{Context, TurnId};
@@ -43,7 +43,9 @@ impl Session {
     ) -> Result<Reply, Refusal> {
         let interrupted = self.last_outcome == Some(TurnOutcome::Interrupted) && self.turn.is_none();
         if !interrupted || self.next().is_some() {
-            return Err(Refusal::NotInterrupted);
+            // Whoever resumes may wait for what the agent's own terminal added, and somebody else was first.
+            let PromptReceipt { prompt, turn, seq, .. } = self.resumed.ok_or(Refusal::NotInterrupted)?;
+            return Ok(Reply::Prompted { prompt, turn, seq });
         }
         let was_cut = self.cut;
         let prompt = self.going_on();

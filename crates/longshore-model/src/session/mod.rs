@@ -175,6 +175,8 @@ pub struct Session {
     last_outcome: Option<TurnOutcome>,
     /// Whether a restart of the hub interrupted the last turn, and nobody has sent a prompt since.
     cut: bool,
+    /// The prompt with which a turn that was cut goes on, until that prompt's turn ends.
+    resumed: Option<PromptReceipt>,
     /// Prompts of the running or interrupted turn to which the agent has not reacted.
     unheard: Vec<UnheardPrompt>,
     /// Whether the agent has reacted to anything in that turn.
@@ -253,6 +255,7 @@ impl Session {
             turn: None,
             last_outcome: None,
             cut: false,
+            resumed: None,
             unheard: Vec::new(),
             reacted: false,
             delegations: BTreeMap::new(),

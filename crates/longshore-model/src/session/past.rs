@@ -110,6 +110,10 @@ impl Session {
         if self.unheard.iter().any(|unheard| first.text.as_deref() == Some(unheard.text.as_str())) {
             let turn = first.turn;
             drafts.retain(|(_, draft)| draft.turn != turn);
+            // The anchor lets drafts without a turn pass once a turn happened elsewhere. This turn did not, so
+            // what it brought along, such as the name of the model, is here already, too.
+            let rest = drafts.iter().position(|(_, draft)| draft.turn.is_some());
+            drafts.drain(..rest.unwrap_or(drafts.len()));
         }
     }
 
@@ -122,12 +126,14 @@ impl Session {
         out.effects.push(Effect::Stop);
     }
 
-    /// Remembers when the agent last reported something in a turn. Only the agent's own events count, not the
-    /// endings that the hub writes for a dead agent, possibly much later.
+    /// Remembers when the agent last reported something in a turn. The endings that the hub writes for a dead
+    /// agent, possibly much later, do not count. An interruption counts: an agent that was stopped before it
+    /// answered has recorded its prompt a little later than the hub did, and nothing else tells that this turn
+    /// was held here.
     pub(super) fn note_heard_at(&mut self, event: &Event) {
         let is_heard = match &event.body {
             Body::TurnStarted { .. } | Body::UserMessage { .. } => true,
-            Body::TurnFinished(end) => is_told_by_agent(end),
+            Body::TurnFinished(end) => is_told_by_agent(end) || was_stopped(end),
             Body::ApprovalRequested(_) | Body::QuestionAsked(_) | Body::ToolStarted(_) => true,
             Body::MessageStarted | Body::ReasoningStarted | Body::PlanStarted => true,
             body => body.growth() == Growth::Delta,
@@ -155,4 +161,10 @@ pub(super) fn is_told_by_agent(end: &TurnEnd) -> bool {
         }
         TurnOutcome::Interrupted => false,
     }
+}
+
+/// Whether the turn was stopped while its agent was there. A restart of the hub also interrupts turns, and
+/// says so.
+fn was_stopped(end: &TurnEnd) -> bool {
+    end.outcome == TurnOutcome::Interrupted && end.error.is_none()
 }

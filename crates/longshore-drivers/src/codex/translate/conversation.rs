@@ -83,6 +83,10 @@ pub(super) struct CodexTurn {
     /// Whether a prompt began the turn. The session has recorded this prompt completely.
     pub prompted: bool,
     pub over: bool,
+    /// Whether Codex has reported that it began with the turn. Before that, it refuses to interrupt the turn.
+    pub begun: bool,
+    /// Whether Codex refused that, so that the driver interrupts the turn once it has begun.
+    pub stops_when_begun: bool,
     /// The items, by Codex's ids.
     pub items: HashMap<String, CodexItem>,
     /// The item of the turn's list of steps.

@@ -169,12 +169,15 @@ impl Codex {
         }
     }
 
-    /// Codex had no turn to interrupt.
+    /// Codex had no turn to interrupt: it is over, or Codex has taken the prompt and not begun yet.
     pub(super) fn not_interrupted(&mut self, native: &str, name: &str, scribe: &mut Scribe<'_>) {
         let Some(thread) = self.threads.get_mut(native) else { return };
-        let Some(id) = thread.turns.get(name).filter(|turn| !turn.over).and_then(|turn| turn.id) else {
+        let Some(turn) = thread.turns.get_mut(name).filter(|turn| !turn.over) else { return };
+        if !turn.begun {
+            turn.stops_when_begun = true;
             return;
-        };
+        }
+        let Some(id) = turn.id else { return };
         thread.end(name);
         let end = super::turns::interrupted().turn(id).raw(scribe.raw.cloned());
         self.end_commands(native, name, end, String::new(), scribe);

@@ -112,10 +112,17 @@ impl Codex {
             }
         }
         let session = thread.session;
+        let stops = thread.turns.get_mut(&moved.turn.id).is_some_and(|turn| {
+            turn.begun = true;
+            std::mem::take(&mut turn.stops_when_begun)
+        });
         if let Some(title) = thread.untold_title.take() {
             self.set_title(session, &moved.thread_id, &title, scribe);
         }
         self.requests.forget_before(&moved.thread_id, &moved.turn.id);
+        if stops {
+            self.interrupt(moved.thread_id, moved.turn.id, scribe);
+        }
         Ok(())
     }
 

@@ -24,6 +24,7 @@ pub(super) enum OpenCodeCall {
     /// Stops a turn.
     Abort {
         native: String,
+        turn: TurnId,
     },
     /// A command that needs no further action. `vital` says whether a refusal needs a notice.
     Tell {
@@ -186,13 +187,7 @@ impl OpenCode {
                     self.not_said(&native, turn, &why, scribe);
                 }
             }
-            OpenCodeCall::Abort { native } => {
-                if let (Err(why), Some(conversation)) = (answer, self.conversations.get(&native)) {
-                    let fault = Body::SessionError(SessionFault { code: FaultCode::Refused });
-                    let text = format!("OpenCode did not stop the turn: {why}");
-                    scribe.quote(conversation.session, Draft::new(fault).text(text));
-                }
-            }
+            OpenCodeCall::Abort { native, turn } => self.abort_answered(&native, turn, answer, scribe),
             OpenCodeCall::Reply if answer.as_ref().is_err_and(|why| why.contains("not found")) => {}
             OpenCodeCall::Tell { .. } | OpenCodeCall::Reply => {
                 let vital = !matches!(call, OpenCodeCall::Tell { vital: false });

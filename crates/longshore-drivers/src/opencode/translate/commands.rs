@@ -4,7 +4,7 @@ use longshore_model::capability::Mode;
 use longshore_model::command::{AgentCommand, Attachment, AttachmentSource};
 use longshore_model::event::{Body, Draft, NoticeLevel};
 use longshore_model::id::{SessionId, TurnId};
-use longshore_model::lifecycle::{FaultCode, SessionFault, TurnEnd, TurnErrorCode, TurnOutcome};
+use longshore_model::lifecycle::{FaultCode, SessionFault, TurnErrorCode};
 use serde_json::{Value, json};
 
 use super::calls::{OpenCodeCall, OutgoingRequest};
@@ -43,21 +43,7 @@ impl OpenCode {
                 }
                 self.speak(&native, None, &text, &attachments, scribe);
             }
-            AgentCommand::Interrupt { turn } => match &mut conversation.turn {
-                Some(running) if running.id == turn => {
-                    running.stopping = true;
-                    let ask =
-                        OutgoingRequest::post(format!("{path}/abort"), &conversation.directory, json!({}))
-                            .of(session);
-                    self.calls.send(ask, OpenCodeCall::Abort { native }, scribe);
-                }
-                Some(_) | None => {
-                    // The turn is over, or never was. Without an event, a client would wait for its end for
-                    // ever.
-                    let end = Body::TurnFinished(TurnEnd::of(TurnOutcome::Interrupted));
-                    scribe.say(session, Draft::new(end).turn(turn));
-                }
-            },
+            AgentCommand::Interrupt { turn } => self.interrupt(&native, turn, scribe),
             AgentCommand::Decide { approval, decision } => self.decide(approval, decision, scribe),
             AgentCommand::Answer { question, answer } => self.answer(question, &answer, scribe),
             AgentCommand::SetMode(mode) => {

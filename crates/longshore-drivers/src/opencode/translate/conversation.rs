@@ -9,6 +9,7 @@ use longshore_model::lifecycle::TurnError;
 use longshore_model::time::Timestamp;
 use longshore_model::usage::Usage;
 
+use super::stops::EarlyStop;
 use crate::opencode::wire::Tokens;
 
 /// A conversation of OpenCode that is a session of ours.
@@ -73,6 +74,8 @@ pub(super) struct OpenCodeTurn {
     pub heard: bool,
     /// Whether a client requested a stop.
     pub stopping: bool,
+    /// That stop, if OpenCode may have had nothing to stop yet.
+    pub early_stop: Option<EarlyStop>,
     /// Whether a person cancelled a request of the turn.
     pub cancelled: bool,
     /// Whether OpenCode reports that the turn was stopped.
@@ -163,6 +166,7 @@ impl OpenCodeTurn {
             id,
             heard: false,
             stopping: false,
+            early_stop: None,
             cancelled: false,
             aborted: false,
             error: None,

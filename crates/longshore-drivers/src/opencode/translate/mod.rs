@@ -7,6 +7,7 @@
 //! | `handshake` | from a launch to a session that is ready, or the reason why not; and the end of a session |
 //! | `commands` | the commands of a session to its agent |
 //! | `turns`, `errors` | how turns begin, rest and end, and why they fail |
+//! | `stops` | how a client stops a turn |
 //! | `items`, `tools`, `diffs` | the parts of messages |
 //! | `approvals`, `questions`, `pending_answers` | OpenCode's requests to the hub |
 //! | `delegations` | conversations that other conversations begin |
@@ -36,6 +37,7 @@ mod queries;
 mod questions;
 mod remarks;
 mod resync;
+mod stops;
 mod tools;
 mod turns;
 

@@ -106,6 +106,7 @@ impl OpenCode {
         }
         let tokens = info.tokens.unwrap_or_default();
         let done = info.time.completed.is_some();
+        let begins = !turn.steps.contains_key(&info.id) && !done;
         turn.steps.insert(info.id.clone(), ModelStep { done, tokens, cost: info.cost.unwrap_or(0.0) });
         let mut total = turn.before;
         total += turn.tokens();
@@ -124,6 +125,8 @@ impl OpenCode {
         }
         if is_over {
             self.finish(native, scribe);
+        } else if begins {
+            self.works(native, scribe);
         }
     }
 
@@ -134,6 +137,7 @@ impl OpenCode {
             // of the end.
             return self.rested(native, scribe);
         }
+        self.works(native, scribe);
         let Some(conversation) = self.conversations.get_mut(native) else { return };
         if let Some(turn) = &mut conversation.turn {
             turn.resting = false;
