@@ -30,6 +30,7 @@ mod secure;
 mod sessions;
 mod socket;
 mod subscriptions;
+mod together;
 #[path = "../../longshore-model/tests/typescript.rs"]
 mod typescript;
 mod walk;

@@ -11,7 +11,7 @@ use crate::http::{Call, Reply, Stream};
 use crate::rig::Rig;
 
 /// The name that the front end gives to a message.
-const NAME: &str = "conversation:current_user_id:1794768302000";
+pub(crate) const NAME: &str = "conversation:current_user_id:1794768302000";
 
 /// A form as a browser writes it.
 fn form(call: Call, fields: &[(&str, &str)]) -> Call {
@@ -32,7 +32,7 @@ fn message(rig: &Rig, session: SessionId, text: &str, name: &str) -> Call {
     form(rig.call("POST", path), &[("content", text), ("node_ids", "[]")])
 }
 
-async fn send(rig: &Rig, session: SessionId, text: &str, name: &str) -> Stream {
+pub(crate) async fn send(rig: &Rig, session: SessionId, text: &str, name: &str) -> Stream {
     let stream = message(rig, session, text, name).stream().await;
     assert_eq!(stream.reply.status, 200);
     assert_eq!(stream.reply.header("content-type"), Some("text/event-stream"));
@@ -45,7 +45,7 @@ fn objects(text: &str) -> Vec<Value> {
 }
 
 /// What all objects say together.
-fn said(text: &str) -> String {
+pub(crate) fn said(text: &str) -> String {
     objects(text).iter().map(|object| object["message"].as_str().expect("a message is a string")).collect()
 }
 
@@ -61,7 +61,7 @@ async fn active(rig: &Rig, session: SessionId) -> Reply {
     rig.get(path(session, "active-session")).await
 }
 
-async fn messages(rig: &Rig, session: SessionId) -> Vec<(String, String)> {
+pub(crate) async fn messages(rig: &Rig, session: SessionId) -> Vec<(String, String)> {
     let all = rig.get(path(session, "messages?start=0&limit=1000")).await.ok(200);
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     all.as_array().unwrap().iter().map(|one| (text(&one["type"]), text(&one["content"]))).collect()
@@ -72,7 +72,7 @@ fn pair(kind: &str, content: &str) -> (String, String) {
 }
 
 /// The conversation that the front end opens.
-async fn create(rig: &mut Rig) -> SessionId {
+pub(crate) async fn create(rig: &mut Rig) -> SessionId {
     let body = json!({
         "user_id": "u", "title": "Untitled", "status": "active", "project_ids": ["/w"], "agent_ids": ["codex"],
     });

@@ -4,7 +4,7 @@ pub(crate) mod app;
 mod asks;
 mod entering;
 mod harm;
-mod phone;
+pub(crate) mod phone;
 mod repositories;
 mod returning;
 mod talking;

@@ -4,5 +4,5 @@ mod access;
 mod history;
 pub(crate) mod pocket;
 mod pushes;
-mod screen;
+pub(crate) mod screen;
 mod turns;
