@@ -12,13 +12,13 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`server_key`] | the hub's key, which the QR code names |
-//! | [`door`] | pairing tokens, nonces and failures; the connection and the progress of each device |
-//! | [`sign_in`] | the first message |
-//! | [`wire`] | the messages |
-//! | [`dialect`] | what sessions, histories and changes are in these messages |
-//! | [`socket`], [`client`] | a connection, and which sessions it follows |
-//! | [`requests`], [`repositories`] | what the app asks for |
+//! | `server_key` | the hub's key, which the QR code names |
+//! | `door` | pairing tokens, nonces and failures; the connection and the progress of each device |
+//! | `sign_in` | the first message |
+//! | `wire` | the messages |
+//! | `dialect` | what sessions, histories and changes are in these messages |
+//! | `socket`, `client` | a connection, and which sessions it follows |
+//! | `requests`, `repositories` | what the app asks for |
 
 mod client;
 mod dialect;
