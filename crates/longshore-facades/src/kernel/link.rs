@@ -16,6 +16,7 @@ use axum::response::Response;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, SinkExt, StreamExt};
+use longshore_model::frame::Frame;
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::SessionInfo;
 use longshore_session::{Change, Frames, HubError, Subscription};
@@ -39,6 +40,8 @@ const READ_BUFFER: usize = 8 << 10;
 const CALLS: usize = 32;
 /// The most sessions that one socket may follow. A protocol refuses further ones.
 pub(crate) const FOLLOWED: usize = 1_000;
+/// How many frames a protocol translates before the link sends what comes of them.
+const FEW: usize = 16;
 /// How often the hub pings a quiet socket.
 const PING_EVERY: Duration = Duration::from_secs(20);
 /// How often the hub checks whether a message makes progress.
@@ -63,7 +66,7 @@ pub(crate) trait Protocol: Send + 'static {
     fn pong(&mut self, _bytes: &[u8]) {}
 
     /// A followed session has new frames.
-    fn frames(&mut self, subscription: &Subscription, frames: &Frames, steps: &mut Steps);
+    fn frames(&mut self, subscription: &Subscription, frames: &[Frame], steps: &mut Steps);
 
     /// A followed session cannot be followed further.
     fn lost(&mut self, session: SessionId, after: Seq, error: HubError, steps: &mut Steps);
@@ -115,11 +118,11 @@ pub(crate) type Work = BoxFuture<'static, Steps>;
 
 /// What a connection does next, in this order.
 #[derive(Default)]
-pub(crate) struct Steps(Vec<Step>);
+pub(crate) struct Steps(VecDeque<Step>);
 
 impl Steps {
     pub(crate) fn push(&mut self, step: Step) {
-        self.0.push(step);
+        self.0.push_back(step);
     }
 
     pub(crate) fn send(&mut self, text: impl Into<String>) {
@@ -271,8 +274,8 @@ impl<P: Protocol> Link<P> {
         }
     }
 
-    async fn serve(&mut self, first: Steps) {
-        if self.take(first).await.is_err() {
+    async fn serve(&mut self, mut first: Steps) {
+        if self.take(&mut first).await.is_err() {
             return;
         }
         let mut ping = tokio::time::interval(PING_EVERY);
@@ -336,12 +339,12 @@ impl<P: Protocol> Link<P> {
                 }
             }
         }
-        self.take(steps).await
+        self.take(&mut steps).await
     }
 
     /// Does these steps. What they send is flushed afterwards, in one system call.
-    async fn take(&mut self, steps: Steps) -> Result<(), Over> {
-        let mut steps = VecDeque::from(steps.0);
+    async fn take(&mut self, steps: &mut Steps) -> Result<(), Over> {
+        let steps = &mut steps.0;
         while let Some(step) = steps.pop_front() {
             match step {
                 Step::Send(text) => self.feed(Message::Text(Utf8Bytes::from(text))).await?,
@@ -387,9 +390,9 @@ impl<P: Protocol> Link<P> {
 
     /// Does what comes of a call. A call that panicked has no response, and closes the connection.
     async fn called(&mut self, done: Result<(Option<SessionId>, Steps), JoinError>) -> Result<(), Over> {
-        let (lane, steps) = done.map_err(|_| Over)?;
+        let (lane, mut steps) = done.map_err(|_| Over)?;
         self.state.calls -= 1;
-        let taken = self.take(steps).await;
+        let taken = self.take(&mut steps).await;
         if let Some(session) = lane {
             match self.lanes.get_mut(&session).and_then(VecDeque::pop_front) {
                 Some(next) => self.spawn(lane, next),
@@ -410,8 +413,11 @@ impl<P: Protocol> Link<P> {
         let mut steps = Steps::default();
         match frames {
             Ok((frames, share)) => {
-                self.protocol.frames(subscription.of(), &frames, &mut steps);
-                self.take(steps).await?;
+                // Few at once: what was just made is still in the processor's cache when it is sent.
+                for few in frames.chunks(FEW) {
+                    self.protocol.frames(subscription.of(), few, &mut steps);
+                    self.take(&mut steps).await?;
+                }
                 self.socket.flush().await.map_err(|_| Over)?;
                 drop(share);
                 self.following.push(next_of(subscription, stopped));
@@ -421,7 +427,7 @@ impl<P: Protocol> Link<P> {
                 let (session, after) = (subscription.of().session(), subscription.of().cursor());
                 self.state.stops.remove(&session);
                 self.protocol.lost(session, after, error, &mut steps);
-                self.take(steps).await
+                self.take(&mut steps).await
             }
         }
     }
@@ -435,7 +441,7 @@ impl<P: Protocol> Link<P> {
         };
         let mut steps = Steps::default();
         self.protocol.row(change, &mut steps);
-        self.take(steps).await
+        self.take(&mut steps).await
     }
 
     /// Queues a message. Ends with an error if the client does not read; the connection itself detects that.

@@ -8,10 +8,11 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use longshore_model::frame::Frame;
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::SessionInfo;
 use longshore_model::time::Timestamp;
-use longshore_session::{Frames, HubError, Subscription};
+use longshore_session::{HubError, Subscription};
 use tokio::time::Instant;
 
 use super::client::{Beginning, MobileClient};
@@ -214,7 +215,7 @@ impl Protocol for MobileSocket {
         self.confirm(session, sent, steps);
     }
 
-    fn frames(&mut self, subscription: &Subscription, frames: &Frames, steps: &mut Steps) {
+    fn frames(&mut self, subscription: &Subscription, frames: &[Frame], steps: &mut Steps) {
         let session = subscription.session();
         let Some(view) = self.views.get_mut(&session) else { return };
         let (mut told, mut sent) = (Vec::new(), None);

@@ -12,8 +12,9 @@ use axum::Extension;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::response::Response;
+use longshore_model::frame::Frame;
 use longshore_model::id::{Seq, SessionId};
-use longshore_session::{Frames, HubError, Subscription};
+use longshore_session::{HubError, Subscription};
 use serde_json::json;
 
 use super::answers::Nothing;
@@ -83,7 +84,7 @@ impl Protocol for NativeSocket {
         }
     }
 
-    fn frames(&mut self, subscription: &Subscription, frames: &Frames, steps: &mut Steps) {
+    fn frames(&mut self, subscription: &Subscription, frames: &[Frame], steps: &mut Steps) {
         let raw = subscription.with_raw();
         for frame in frames.iter() {
             let event = frame.line(raw);

@@ -10,8 +10,9 @@ use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::response::Response;
 use longshore_model::event::{AgentName, Body};
+use longshore_model::frame::Frame;
 use longshore_model::id::{Seq, SessionId};
-use longshore_session::{Frames, HubError, Subscription};
+use longshore_session::{HubError, Subscription};
 use serde_json::Value;
 
 use super::calls::{AppClient, failed, failed_as, notification, session_of};
@@ -129,7 +130,7 @@ impl Protocol for AppSocket {
         self.live.insert(session, LiveSession { agent, follower, dialect: SessionDialect::default() });
     }
 
-    fn frames(&mut self, subscription: &Subscription, frames: &Frames, steps: &mut Steps) {
+    fn frames(&mut self, subscription: &Subscription, frames: &[Frame], steps: &mut Steps) {
         let session = subscription.session();
         let Some(LiveSession { agent, follower, dialect }) = self.live.get_mut(&session) else { return };
         let mut seat = self.client.seat();

@@ -10,8 +10,9 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use longshore_model::event::{Body, Event};
+use longshore_model::frame::Frame;
 use longshore_model::id::{Seq, SessionId};
-use longshore_session::{Frames, HubError, Subscription};
+use longshore_session::{HubError, Subscription};
 use serde_json::Value;
 
 use super::calls::ThreadCall;
@@ -121,7 +122,7 @@ impl Protocol for OrbitSocket {
         self.feeds.insert(session, feed);
     }
 
-    fn frames(&mut self, subscription: &Subscription, frames: &Frames, steps: &mut Steps) {
+    fn frames(&mut self, subscription: &Subscription, frames: &[Frame], steps: &mut Steps) {
         let Some(feed) = self.feeds.get_mut(&subscription.session()) else { return };
         for frame in frames.iter() {
             let event = match frame.event() {
