@@ -347,7 +347,7 @@ async fn ask_version(path: &Path, settings: &AgentSettings, around: &Surrounding
             match (child.line(), happened) {
                 (Some(WireLine::Whole(text) | WireLine::Garbled { text, .. }), _) => break Some(text),
                 (None, ChildEvent::Ended(_)) => break None,
-                (None, ChildEvent::Readable | ChildEvent::Stuck | ChildEvent::HungUp) => {}
+                (None, ChildEvent::Readable | ChildEvent::Room | ChildEvent::Stuck | ChildEvent::HungUp) => {}
             }
         }
     };

@@ -44,7 +44,8 @@ impl HostNames {
 
     /// The same, and more names.
     pub(crate) fn and(&self, more: Vec<String>) -> Self {
-        Self::also(self.allowed.iter().cloned().chain(more))
+        let names = Self::also(self.allowed.iter().cloned().chain(more));
+        Self { origins: self.origins.clone(), ..names }
     }
 
     /// Whether clients may use a name: loopback, an allowed name, or the address at which the connection came
@@ -223,6 +224,15 @@ mod tests {
         HostNames::also(["hub.example".to_owned()])
             .refuse(&headers, None, Some([192, 168, 1, 5].into()))
             .is_some()
+    }
+
+    #[test]
+    fn further_names_leave_the_listed_pages_as_they_are() {
+        let names =
+            HostNames::also(["hub.example".to_owned()]).with_pages_of(["https://app.example".to_owned()]);
+        let more = names.and(vec!["other.example".to_owned()]);
+        assert_eq!(more.origins, ["https://app.example"]);
+        assert!(more.has("other.example", None) && more.has("hub.example", None));
     }
 
     #[test]

@@ -204,10 +204,15 @@ pub fn router(app: App) -> Router {
     let routes = routes.fallback(web::serve);
     let routes = routes.layer(middleware::from_fn_with_state(app.clone(), web::pages_first));
     let own = guarded(routes, Pages::Own, app.clone());
-    let facades = FACADES.iter().fold(Router::new(), |routes, facade| routes.merge(facade.routes(&app)));
-    let nowhere = guarded(Router::new().fallback(async || Problem::no_route()), Pages::Listed, app);
-    let by_path = facades.clone().merge(nowhere);
-    token_path::router(own.merge(facades), by_path)
+    let all = own.merge(facades(&app));
+    token_path::router(all, move || {
+        let nowhere = Router::new().fallback(async || Problem::no_route());
+        facades(&app).merge(guarded(nowhere, Pages::Listed, app))
+    })
+}
+
+fn facades(app: &App) -> Router {
+    FACADES.iter().fold(Router::new(), |routes, facade| routes.merge(facade.routes(app)))
 }
 
 /// The route for programs that call back, and nothing else.

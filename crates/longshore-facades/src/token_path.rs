@@ -5,6 +5,8 @@
 //! the native API, to `/admin` or to the pages. The token is taken out before anything else sees the request, so it is
 //! in no log, no error and no answer of the hub. `docs/security.md` names the risk.
 
+use std::sync::{Arc, LazyLock};
+
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
@@ -19,9 +21,10 @@ const PREFIX: &str = "/with-token/";
 /// An address at which there is nothing.
 const NOWHERE: &str = "/with-token";
 
-/// All routes, and those that a token in the path leads to.
-pub(crate) fn router(all: Router, by_path: Router) -> Router {
-    let (all, by_path) = (TowerToHyperService::new(all), TowerToHyperService::new(by_path));
+/// All routes, and those that a token in the path leads to. Few hubs need these, so the first request makes them.
+pub(crate) fn router(all: Router, by_path: impl FnOnce() -> Router + Send + 'static) -> Router {
+    let all = TowerToHyperService::new(all);
+    let by_path = Arc::new(LazyLock::new(move || TowerToHyperService::new(by_path())));
     Router::new().fallback(async move |request: Request| {
         let answer = match request.uri().path().starts_with(PREFIX) {
             false => all.call(request).await,

@@ -25,6 +25,7 @@ use crate::changes::Change;
 use crate::counters::Counters;
 use crate::error::HubError;
 use crate::message::{FromAgent, FromClient};
+use crate::opening::check_names;
 use crate::registry::{BATCHES, MESSAGES, Registry, SessionHandle};
 use crate::subscription::Subscription;
 use crate::tail::Tail;
@@ -213,6 +214,7 @@ impl Hub {
 
     /// Gives a client's command to a session. Returns an error if the session refuses.
     pub async fn command(&self, session: SessionId, command: Command, by: Author) -> Result<Reply, HubError> {
+        check_names(&command)?;
         let handle = self.wake_existing(session).await?;
         // A command that lets the agent continue here waits for the turns that the agent's own terminal
         // added.

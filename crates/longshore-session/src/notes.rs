@@ -3,6 +3,9 @@
 use crate::error::HubError;
 use crate::hub::Hub;
 
+/// The longest note. A folder of notes is read as a whole.
+const NOTE_BYTES: usize = 128 << 10;
+
 impl Hub {
     /// The note with this name.
     pub async fn note(&self, name: &str) -> Result<Option<String>, HubError> {
@@ -16,6 +19,11 @@ impl Hub {
 
     /// Stores a note in place of the earlier one. A name has letters, digits, `-`, `_` and `/`.
     pub async fn put_note(&self, name: &str, value: String) -> Result<(), HubError> {
+        if value.len() > NOTE_BYTES {
+            return Err(HubError::Invalid(format!(
+                "this is longer than {NOTE_BYTES} bytes, and cannot be kept"
+            )));
+        }
         Ok(self.inner.keyring.put_note(name, value).await?)
     }
 

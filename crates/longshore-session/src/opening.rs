@@ -1,7 +1,7 @@
 //! Opening sessions: what a client requests, and what the hub checks before an agent starts.
 
 use longshore_model::capability::Mode;
-use longshore_model::command::Refusal;
+use longshore_model::command::{Command, Refusal};
 use longshore_model::event::Draft;
 use longshore_model::id::{Context, Seq, SessionId};
 use longshore_model::info::SessionInfo;
@@ -13,6 +13,32 @@ use crate::anchor_queries::check_mode;
 use crate::error::HubError;
 use crate::hub::{Hub, lock, now};
 use crate::message::FromClient;
+
+/// The longest path of a folder.
+pub(crate) const PATH_BYTES: usize = 4_096;
+/// The longest title, and the longest name of a model or an effort. All clients of a session get them with its row.
+const NAME_BYTES: usize = 1_000;
+
+/// Refuses a name that is too long, whichever protocol it came through.
+pub(crate) fn check_name(field: &str, name: Option<&str>) -> Result<(), HubError> {
+    match name.is_some_and(|name| name.len() > NAME_BYTES) {
+        true => Err(HubError::Invalid(format!("`{field}` is longer than {NAME_BYTES} bytes"))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a command with a name that is too long.
+pub(crate) fn check_names(command: &Command) -> Result<(), HubError> {
+    if let Command::Rename(title) = command {
+        check_name("title", Some(title))
+    } else if let Command::SetModel(model) = command {
+        check_name("model", Some(model))
+    } else if let Command::SetEffort(effort) = command {
+        check_name("effort", Some(effort))
+    } else {
+        Ok(())
+    }
+}
 
 /// The settings that a client requests for a new session.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +87,12 @@ impl Hub {
             && let Ok(info) = self.session(session).await
         {
             return Ok(info);
+        }
+        if cwd.len() > PATH_BYTES {
+            return Err(HubError::Invalid(format!("`cwd` is longer than {PATH_BYTES} bytes")));
+        }
+        for (field, name) in [("title", &title), ("model", &model), ("effort", &effort)] {
+            check_name(field, name.as_deref())?;
         }
         if !cwd.starts_with('/') {
             return Err(HubError::Invalid(format!("`cwd` must be an absolute path, not `{cwd}`")));

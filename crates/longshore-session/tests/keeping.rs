@@ -201,3 +201,23 @@ async fn a_request_with_a_key_opens_one_session_however_often_it_comes() {
     let sessions = rig.hub.sessions(SessionFilter { limit: 10, ..SessionFilter::default() }).await.unwrap();
     assert_eq!(sessions.sessions.len(), 2);
 }
+
+/// Every client of the session gets its names, whichever protocol they came through.
+#[tokio::test]
+async fn names_that_are_too_long_are_refused_when_a_session_opens_and_later() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let session = rig.ready().await;
+    let long = || "x".repeat(1_001);
+    for command in [Command::Rename(long()), Command::SetModel(long()), Command::SetEffort(long())] {
+        let refused = rig.hub.command(session, command, "owner".to_owned()).await.unwrap_err();
+        assert!(matches!(&refused, HubError::Invalid(fault) if fault.contains("1000 bytes")), "{refused}");
+    }
+    let request =
+        || OpenRequest { agent: "codex".to_owned(), cwd: "/w".to_owned(), ..OpenRequest::default() };
+    let title = OpenRequest { title: Some(long()), ..request() };
+    let model = OpenRequest { model: Some(long()), ..request() };
+    let cwd = OpenRequest { cwd: format!("/{}", "x".repeat(4_096)), ..request() };
+    for request in [title, model, cwd] {
+        assert!(matches!(rig.hub.open(request).await, Err(HubError::Invalid(_))));
+    }
+}

@@ -176,7 +176,7 @@ impl AgentTask {
                 spoke = over_socket(&mut self.socket, reads), if self.socket.is_some() => {
                     self.take_lines();
                     match spoke {
-                        socket::SocketEvent::Readable => {}
+                        socket::SocketEvent::Readable | socket::SocketEvent::Room => {}
                         socket::SocketEvent::Stuck => self.stop(Cause::Stuck),
                         socket::SocketEvent::Lost(why) => self.stop(Cause::Lost(why)),
                     }
@@ -184,7 +184,7 @@ impl AgentTask {
                 news = self.process.next(reads) => {
                     self.take_lines();
                     match news {
-                        ProcessEvent::Readable => {}
+                        ProcessEvent::Readable | ProcessEvent::Room => {}
                         ProcessEvent::Stuck => self.stop(Cause::Stuck),
                         ProcessEvent::HungUp => self.stop(Cause::HungUp),
                         ProcessEvent::TurnEnded(ended) => self.turn_ended(ended),

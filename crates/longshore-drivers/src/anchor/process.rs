@@ -16,6 +16,8 @@ use crate::transport::{ChildEvent, ChildExit, Limits, Spawn, Stdio, WireLine};
 pub(crate) enum ProcessEvent {
     /// The process wrote something; see [`AgentProcess::line`].
     Readable,
+    /// There is room for input again.
+    Room,
     /// The process does not read its input.
     Stuck,
     /// The process closed one of its pipes but continues.
@@ -168,6 +170,7 @@ impl AgentProcess {
         loop {
             return match stdio.next(read).await {
                 ChildEvent::Readable => ProcessEvent::Readable,
+                ChildEvent::Room => ProcessEvent::Room,
                 ChildEvent::Stuck => ProcessEvent::Stuck,
                 // The process of a turn ends by itself after the turn, and closes its pipes as it ends.
                 ChildEvent::HungUp if self.turns.is_some() => {

@@ -97,6 +97,8 @@ impl Default for Limits {
 pub enum ChildEvent {
     /// The child wrote something; see [`Stdio::line`].
     Readable,
+    /// There was no room for further input, and the agent has read enough.
+    Room,
     /// The agent does not read its input. Reported once.
     Stuck,
     /// The agent closed one of its pipes but continues. Reported once per pipe.
@@ -264,6 +266,10 @@ impl Stdio {
                 taken = write(&mut self.stdin, &self.outgoing), if !self.outgoing.is_empty() => {
                     if let Some(hung_up) = self.wrote(taken) {
                         return hung_up;
+                    }
+                    // The caller decided what to read and to hear while there was no room.
+                    if full_since.is_some() && self.outgoing.full_since().is_none() {
+                        return ChildEvent::Room;
                     }
                 }
                 got = read_stdout(&mut self.stdout, &mut self.lines), if read && self.stdout.is_some() => {

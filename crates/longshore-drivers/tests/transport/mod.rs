@@ -45,6 +45,22 @@ async fn all_that_waits_is_written_and_read_back() {
     assert!(ended.signalled.is_none());
 }
 
+/// Whoever has no room for more input reads nothing, and a child may answer with more than a pipe holds.
+#[tokio::test]
+async fn a_child_that_has_read_enough_is_listened_to_again() {
+    let mut limits = patient();
+    limits.outgoing = 64 * 1024;
+    let mut child = start(json!([{"do": "echo"}]), limits);
+    let line = "x".repeat(1 << 20);
+    child.tell([line.clone()]);
+    assert!(child.is_full());
+    assert!(matches!(soon("room", child.next(false)).await, ChildEvent::Room));
+    assert!(!child.is_full());
+    child.stop();
+    let (lines, _) = to_the_end(&mut child).await;
+    assert_eq!(lines, [WireLine::Whole(line.as_str().into())]);
+}
+
 #[tokio::test]
 async fn nothing_is_read_that_is_not_wanted() {
     let mut child =

@@ -74,7 +74,11 @@ impl WebFolder {
         let root = tokio::fs::canonicalize(&self.path).await.ok()?;
         let file = tokio::fs::canonicalize(root.join(inside)).await.ok()?;
         let is_file = tokio::fs::metadata(&file).await.is_ok_and(|found| found.is_file());
-        (is_file && file.starts_with(&root)).then_some(file)
+        // A link may lead to what a path cannot name.
+        let is_hidden =
+            |part: std::path::Component<'_>| part.as_os_str().as_encoded_bytes().starts_with(b".");
+        let shown = file.strip_prefix(&root).is_ok_and(|inside| !inside.components().any(is_hidden));
+        (is_file && shown).then_some(file)
     }
 
     fn empty(&self) -> Response {

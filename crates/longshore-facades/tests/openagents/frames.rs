@@ -70,6 +70,7 @@ async fn what_cannot_be_understood_gets_an_error_and_harms_nothing() {
     for (method, params, code) in [
         ("nonsense", json!({}), -32601),
         ("orchestrate/config.get", json!({}), -32601),
+        ("session/new", json!({ "cwd": format!("/{}", "x".repeat(5_000)) }), -32602),
         ("session/prompt", json!({}), -32602),
         ("session/prompt", json!({ "session_id": "s", "prompt": "text" }), -32602),
         ("session/prompt", json!({ "session_id": "s", "prompt": [{ "type": "video" }] }), -32602),

@@ -25,6 +25,7 @@ async fn serving() -> (TempDir, Rig) {
     symlink("../outside.txt", dist.join("leads-out.txt")).unwrap();
     symlink("..", dist.join("up")).unwrap();
     symlink("sw.js", dist.join("leads-in.js")).unwrap();
+    symlink(".env", dist.join("leads-to-hidden.txt")).unwrap();
     let rig = Rig::set_up(|setup| setup.web_dir = Some(dist)).await;
     (folder, rig)
 }
@@ -80,6 +81,7 @@ async fn every_page_of_the_app_is_its_index_and_files_are_files() {
 async fn nothing_outside_of_the_folder_is_served() {
     let (_folder, rig) = serving().await;
     for path in [
+        "/leads-to-hidden.txt",
         "/leads-out.txt",
         "/up/outside.txt",
         "/../outside.txt",

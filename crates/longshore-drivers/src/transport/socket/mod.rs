@@ -47,6 +47,8 @@ const LINES: usize = 8;
 pub enum SocketEvent {
     /// The program sent something; see [`Socket::line`].
     Readable,
+    /// There was no room for further messages, and enough have arrived.
+    Room,
     /// The program takes no messages. Reported once.
     Stuck,
     /// The program has no connection, though its process may still run. Reported once.
@@ -140,7 +142,13 @@ impl Socket {
             tokio::select! {
                 call = self.awaited.door.call(), if self.incoming.len() < LINES => self.called(call),
                 number = arrival(&mut self.arrived), if self.arrived.is_some() => match number {
-                    Some(number) => self.told.arrived(number),
+                    Some(number) => {
+                        self.told.arrived(number);
+                        // The caller decided what to read and to hear while there was no room.
+                        if stuck_at.is_some() && self.told.full_since().is_none() {
+                            return SocketEvent::Room;
+                        }
+                    }
                     None => self.broke(),
                 },
                 permit = room(&self.line), if writes && self.line.is_some() => match permit {
