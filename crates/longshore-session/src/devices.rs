@@ -8,10 +8,10 @@ use longshore_model::usage::DayUsage;
 
 use crate::error::HubError;
 use crate::hub::{Hub, lock, now};
+use crate::opening::PATH_BYTES;
 
-/// The most projects, and the longest path of one.
+/// The most projects.
 const PROJECTS: usize = 256;
-const PATH: usize = 4_096;
 
 impl Hub {
     /// An id for a new device, and the time.
@@ -62,9 +62,9 @@ impl Hub {
             "" => whole.get(..1).unwrap_or_default(),
             path => path,
         };
-        if !path.starts_with('/') || path.len() > PATH {
+        if !path.starts_with('/') || path.len() > PATH_BYTES {
             return Err(HubError::Invalid(format!(
-                "a project must be an absolute path of at most {PATH} bytes"
+                "a project must be an absolute path of at most {PATH_BYTES} bytes"
             )));
         }
         self.check_cwd(path).await?;

@@ -47,7 +47,7 @@ pub use import::ImportRequest;
 pub use inbox::{Inbox, ResumedAll};
 pub use longshore_log::{Hit, LogError, PAGE_BYTES, SessionFilter, SessionPage, Stats, WithRaw};
 pub use longshore_model::anchor::Machine;
-pub use opening::OpenRequest;
+pub use opening::{NAME_BYTES, OpenRequest, PATH_BYTES};
 pub use past::{HandBack, ImportedPast};
 pub use subscription::Subscription;
 pub use tail::Frames;

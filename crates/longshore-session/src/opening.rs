@@ -15,9 +15,9 @@ use crate::hub::{Hub, lock, now};
 use crate::message::FromClient;
 
 /// The longest path of a folder.
-pub(crate) const PATH_BYTES: usize = 4_096;
+pub const PATH_BYTES: usize = 4_096;
 /// The longest title, and the longest name of a model or an effort. All clients of a session get them with its row.
-const NAME_BYTES: usize = 1_000;
+pub const NAME_BYTES: usize = 1_000;
 
 /// Refuses a name that is too long, whichever protocol it came through.
 pub(crate) fn check_name(field: &str, name: Option<&str>) -> Result<(), HubError> {
@@ -83,10 +83,12 @@ impl Hub {
     ) -> Result<SessionInfo, HubError> {
         let OpenRequest { agent, cwd, title, model, effort, mode, mcp_servers, key, session } = request;
         let named = session.or_else(|| key.map(|key| SessionId::of_words(&["opened", &key])));
-        if let Some(session) = named
-            && let Ok(info) = self.session(session).await
-        {
-            return Ok(info);
+        if let Some(session) = named {
+            match self.session(session).await {
+                // The first request opens it.
+                Err(HubError::UnknownSession) => {}
+                known => return known,
+            }
         }
         if cwd.len() > PATH_BYTES {
             return Err(HubError::Invalid(format!("`cwd` is longer than {PATH_BYTES} bytes")));

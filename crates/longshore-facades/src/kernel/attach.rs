@@ -43,9 +43,7 @@ impl Gate {
         let subscription = self.subscribe(session, window.head, WithRaw::No).await?;
         Ok(Attached { info, follower: Follower { window }, subscription })
     }
-}
 
-impl Gate {
     /// Attaches to a session where it was at an earlier moment, which `end` chooses: what followed comes once more.
     /// Returns the whole timeline, too.
     pub(crate) async fn attach_earlier(

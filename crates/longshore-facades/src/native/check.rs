@@ -2,14 +2,12 @@
 
 use data_encoding::BASE64;
 use longshore_model::command::{Attachment, AttachmentSource, Prompt, Refusal};
-use longshore_session::HubError;
+use longshore_session::{HubError, NAME_BYTES};
 use serde_json::Value;
 
 use crate::gate::Gate;
 use crate::problem::Problem;
 
-/// The most bytes of a title, a key or the name of a model.
-const NAME_BYTES: usize = 1_000;
 /// The deepest nesting of the data of a decision or an answer. An event holds this data a few levels down,
 /// and nobody can read back from the log what is nested more than 128 levels deep.
 const DEPTH: usize = 64;

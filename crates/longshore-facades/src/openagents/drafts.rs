@@ -4,7 +4,7 @@
 
 use longshore_model::capability::AgentInfo;
 use longshore_model::id::SessionId;
-use longshore_session::{HubError, OpenRequest};
+use longshore_session::{HubError, OpenRequest, PATH_BYTES};
 use serde::{Deserialize, Serialize};
 
 use super::wire::ModeId;
@@ -14,9 +14,6 @@ use crate::gate::{Gate, GateError};
 const FOLDER: &str = "openagents-draft";
 /// How many drafts there may be. The oldest are forgotten.
 pub(crate) const DRAFTS: usize = 256;
-
-/// The longest path of a folder: all drafts are read when one is added.
-const CWD_BYTES: usize = 4_096;
 
 /// A session that is not open yet.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -33,8 +30,8 @@ fn name_of(session: SessionId) -> String {
 
 /// Stores a draft.
 pub(crate) async fn put(gate: &Gate, session: SessionId, draft: &SessionDraft) -> Result<(), GateError> {
-    if draft.cwd.as_ref().is_some_and(|cwd| cwd.len() > CWD_BYTES) {
-        return Err(HubError::Invalid(format!("`cwd` is longer than {CWD_BYTES} bytes")).into());
+    if draft.cwd.as_ref().is_some_and(|cwd| cwd.len() > PATH_BYTES) {
+        return Err(HubError::Invalid(format!("`cwd` is longer than {PATH_BYTES} bytes")).into());
     }
     let value = serde_json::to_string(draft).unwrap_or_default();
     gate.put_note_among(FOLDER, &name_of(session), value, DRAFTS).await
